@@ -1,0 +1,33 @@
+import type { Log } from "../base/log.ts";
+import type { ServerAddress } from "../base/server-url.ts";
+
+/** Everything an engine needs to know. The command line, environment and options file all end in this (cli/config.ts has the defaults and their reasons). */
+export interface EngineOptions {
+  source: ServerAddress;
+  target: ServerAddress;
+  /** Names this stream on the target: one engine per channel and target. */
+  channel: string;
+  /** Relay log, control socket and engine state live here. */
+  folder: string;
+  /** `uuid:1-5,…`, `0-1-100,…`, `binlog.000003:4711` or `now`; used only when the target has no checkpoint of this channel yet. */
+  startFrom: string | undefined;
+  serverId: number;
+  workers: number;
+  policy: "single";
+  commitOrder: "preserve" | "relaxed";
+  gtid: "own" | "preserve";
+  semiSync: boolean;
+  /** Limits of one packed run. */
+  packTransactionsMax: number;
+  packBytesMax: number;
+  /** Above this a transaction is streamed from the relay log instead of being held in memory. */
+  transactionBytesInMemoryMax: number;
+  relayFileBytesMax: number;
+  relayTotalBytesMax: number;
+  transactionRetries: number;
+  heartbeatMs: number;
+  /** Stop by itself once this source position (GTID set, GTID position or file:position) is applied, or when caught up with the source's end at start. */
+  until: string | undefined;
+  /** From the initial copy: tables whose rows are older than `position` are already in the target. */
+  log: Log;
+}

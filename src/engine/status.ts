@@ -1,0 +1,71 @@
+import type { ErrorCode, Where } from "../base/error.ts";
+import type { SourcePosition } from "../transaction/transaction.ts";
+
+/** A position as people and scripts read it: file and byte offset, and the GTID set (MySQL) or position (MariaDB) when there are GTIDs. */
+export interface StatusPosition extends SourcePosition {
+  gtids: string;
+}
+
+/**
+ * What a running engine tells of itself: one snapshot, taken at `atMs`. The live line, `status`, and the control API show exactly this.
+ * Counters start at 0 with the engine process.
+ */
+export interface EngineStatus {
+  channel: string;
+  engineId: string;
+  pid: number;
+  version: string;
+  startedAtMs: number;
+  atMs: number;
+  state: "starting" | "copying" | "running" | "paused" | "stopping" | "stopped" | "failed";
+  source: { address: string; serverVersion: string; serverUuid: string; serverId: number };
+  target: { address: string; serverVersion: string };
+  receiver: {
+    /** In the server's words: `Waiting for source to send event`, … */
+    state: string;
+    position: StatusPosition | undefined;
+    transactions: number;
+    events: number;
+    bytes: number;
+    reconnects: number;
+    semiSync: boolean;
+    lastEventAtMs: number;
+    lastError: string | undefined;
+  };
+  relayLog: { folder: string; bytes: number; files: number };
+  coordinator: { state: string; queuedTransactions: number; queuedBytes: number };
+  workers: WorkerStatus[];
+  applied: {
+    /** The low-water mark: everything up to here is on the target. */
+    position: StatusPosition | undefined;
+    transactions: number;
+    rows: number;
+    runs: number;
+    retries: number;
+    /** Transactions that were found already applied after a restart and skipped. */
+    skipped: number;
+    ignoredEvents: number;
+  };
+  /** Age of the last applied transaction while there is a backlog, by the source's clock; 0 when nothing is waiting; undefined while unknown. */
+  lagMs: number | undefined;
+  /** Bytes of source binlog received but not yet applied. */
+  backlogBytes: number;
+  gtidMode: "own" | "preserve";
+  policy: string;
+  commitOrder: "preserve" | "relaxed";
+  error: { code: ErrorCode; message: string; where: Where; hint: string | undefined } | undefined;
+}
+
+export interface WorkerStatus {
+  worker: number;
+  /** In the server's words: `Waiting for an event from Coordinator`, `Executing event`, `Waiting for preceding transaction to commit`, … */
+  state: string;
+  sinceMs: number;
+  gtid: string | undefined;
+  transactionsInRun: number;
+  /** Rows sent of the run at work: progress inside a big transaction. */
+  rowsDone: number;
+  rowsTotal: number;
+  committedTransactions: number;
+  retries: number;
+}
