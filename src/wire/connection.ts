@@ -1,0 +1,109 @@
+import type { Socket } from "node:net";
+import { ReplicationError } from "../base/error.ts";
+import type { LoggedIn } from "./login.ts";
+import { framePayload, PacketReader } from "./packet.ts";
+import { ServerVersion } from "./server-version.ts";
+
+/** How long a graceful end may take before the socket is simply closed. */
+const CLOSE_TIMEOUT_MS = 2000;
+
+/**
+ * Packets both ways on a logged-in socket: no thought of what they mean. Whoever sets `onPacket` gets every payload, in order; `onClosed` is called exactly
+ * once, after the last packet. A payload may be a view of a socket chunk: valid for good, but it keeps that chunk alive.
+ */
+export class Connection {
+  readonly server: string;
+  readonly connectionId: number;
+  readonly serverVersion: ServerVersion;
+  onPacket: (payload: Buffer, sequenceId: number) => void = () => {};
+  onClosed: (error: ReplicationError) => void = () => {};
+  readonly #socket: Socket;
+  #closedBecause: ReplicationError | undefined;
+  #bytesRead = 0;
+
+  constructor(loggedIn: LoggedIn, server: string) {
+    this.server = server;
+    this.connectionId = loggedIn.connectionId;
+    this.serverVersion = new ServerVersion(loggedIn.serverVersion);
+    this.#socket = loggedIn.socket;
+    const reader = new PacketReader((payload, sequenceId) => {
+      if (this.#closedBecause === undefined) this.onPacket(payload, sequenceId);
+    });
+    this.#socket.on("data", (chunk: Buffer) => {
+      this.#bytesRead += chunk.length;
+      try {
+        reader.push(chunk);
+      } catch (cause) {
+        this.destroy(this.#lost("broken packets", cause));
+      }
+    });
+    this.#socket.on("error", (cause: NodeJS.ErrnoException) =>
+      this.destroy(this.#lost(cause.code ?? cause.message, cause)),
+    );
+    this.#socket.on("end", () => this.destroy(this.#lost("the server closed it")));
+    this.#socket.on("close", () => this.destroy(this.#lost("closed")));
+    this.#socket.resume();
+  }
+
+  get closed(): boolean {
+    return this.#closedBecause !== undefined;
+  }
+
+  /** Bytes from the server since the login, packet headers included. */
+  get bytesRead(): number {
+    return this.#bytesRead;
+  }
+
+  /** Sends one payload, given in parts that are not joined. `sequenceId` 0 begins a command. */
+  send(parts: readonly Buffer[], sequenceId = 0): void {
+    if (this.#closedBecause !== undefined) return;
+    const framed = framePayload(parts, sequenceId);
+    if (framed.length === 1) {
+      this.#socket.write(framed[0] as Buffer);
+      return;
+    }
+    this.#socket.cork();
+    for (const buffer of framed) this.#socket.write(buffer);
+    this.#socket.uncork();
+  }
+
+  /** Stops reading from the socket, so that the server's sending comes to a halt; packets of the chunk in hand still arrive. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  /** Says goodbye (COM_QUIT) and waits until the server has closed, or for two seconds. */
+  async close(): Promise<void> {
+    if (this.#closedBecause !== undefined) return;
+    const gone = new Promise<void>((resolve) => this.#socket.once("close", () => resolve()));
+    this.send([Buffer.of(COM_QUIT)]);
+    this.#finish(new ReplicationError("STOPPED", `the connection to ${this.server} was closed by us`));
+    this.#socket.end();
+    this.#socket.resume();
+    const timer = setTimeout(() => this.#socket.destroy(), CLOSE_TIMEOUT_MS);
+    await gone;
+    clearTimeout(timer);
+  }
+
+  /** Closes the socket at once. */
+  destroy(because?: ReplicationError): void {
+    this.#finish(because ?? new ReplicationError("STOPPED", `the connection to ${this.server} was closed by us`));
+    this.#socket.destroy();
+  }
+
+  #finish(because: ReplicationError): void {
+    if (this.#closedBecause !== undefined) return;
+    this.#closedBecause = because;
+    this.onClosed(because);
+  }
+
+  #lost(reason: string, cause?: unknown): ReplicationError {
+    return new ReplicationError("CONNECTION_LOST", `the connection to ${this.server} ended: ${reason}`, { cause });
+  }
+}
+
+const COM_QUIT = 0x01;

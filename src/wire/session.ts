@@ -1,0 +1,145 @@
+import { ReplicationError } from "../base/error.ts";
+import { describeAddress, type ServerAddress } from "../base/server-url.ts";
+import { Connection } from "./connection.ts";
+import { login, type LoginOptions } from "./login.ts";
+import type { ServerVersion } from "./server-version.ts";
+import { readErrorPacket } from "./sql-error.ts";
+import { type ExecuteResult, type StatementResult, TextResultReader } from "./text-result.ts";
+
+export type { ExecuteResult, StatementResult } from "./text-result.ts";
+
+interface Pending {
+  reader: TextResultReader;
+  resolve: (results: ExecuteResult<never>) => void;
+  reject: (error: ReplicationError) => void;
+}
+
+const COM_QUERY = Buffer.of(0x03);
+
+/**
+ * One session on a server, text protocol. Calls may overlap: each is written at once and the answers, which come in order, go to the calls in order; so the
+ * queue of pending calls always mirrors what the server still owes us. An answer that cannot belong to the first of them ends the session, for every later
+ * answer would go to the wrong call.
+ */
+export class Session {
+  readonly connectionId: number;
+  readonly serverVersion: ServerVersion;
+  /** `user@host:port`. */
+  readonly server: string;
+  /** Called once when the session is over, whoever ended it. STOPPED: we did. */
+  onClosed: (error: ReplicationError) => void = () => {};
+  readonly #connection: Connection;
+  readonly #pending: Pending[] = [];
+  #closedBecause: ReplicationError | undefined;
+
+  /** @throws ReplicationError CONNECT, ACCESS_DENIED, CONFIG */
+  static async connect(address: ServerAddress, options: LoginOptions = {}): Promise<Session> {
+    return new Session(new Connection(await login(address, options), describeAddress(address)));
+  }
+
+  private constructor(connection: Connection) {
+    this.#connection = connection;
+    this.connectionId = connection.connectionId;
+    this.serverVersion = connection.serverVersion;
+    this.server = connection.server;
+    connection.onPacket = (payload, sequenceId) => this.#receive(payload, sequenceId);
+    connection.onClosed = (error) => this.#ended(error);
+  }
+
+  get closed(): boolean {
+    return this.#closedBecause !== undefined;
+  }
+
+  /** How many calls wait for their answer. */
+  get pending(): number {
+    return this.#pending.length;
+  }
+
+  /**
+   * Runs a query, perhaps of several statements. Buffers are sent as they are, and several are sent one after the other without being joined.
+   * A BINLOG statement must be the last of its query: the server ends the answer there.
+   * @throws SqlError (a ReplicationError with sqlCode and sqlState) APPLY, APPLY_TEMPORARY (deadlock, lock wait), ACCESS_DENIED; results of statements
+   *   before the failed one are dropped, those after it did not run
+   * @throws ReplicationError CONNECTION_LOST, STOPPED
+   */
+  execute(sql: string | Buffer | readonly Buffer[], options?: { binary?: false }): Promise<ExecuteResult>;
+  execute(sql: string | Buffer | readonly Buffer[], options: { binary: true }): Promise<ExecuteResult<Buffer>>;
+  execute(
+    sql: string | Buffer | readonly Buffer[],
+    options: { binary?: boolean } = {},
+  ): Promise<ExecuteResult<string | Buffer>> {
+    if (this.#closedBecause !== undefined) return Promise.reject(this.#closedBecause);
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ reader: new TextResultReader(options.binary ?? false), resolve, reject });
+      const parts = typeof sql === "string" ? [Buffer.from(sql)] : Buffer.isBuffer(sql) ? [sql] : sql;
+      this.#connection.send([COM_QUERY, ...parts]);
+    });
+  }
+
+  /** The rows of one statement as objects by column name; values are the server's text. Errors as `execute`. */
+  async query(sql: string): Promise<Record<string, string | null>[]> {
+    const results = await this.execute(sql);
+    const { columns, rows } = results[results.length - 1] as StatementResult;
+    return rows.map((row) => Object.fromEntries(columns.map((column, index) => [column, row[index] ?? null])));
+  }
+
+  /** The first value of the first row, for `SELECT @@x`; undefined when there is no row. Errors as `execute`. */
+  async queryValue(sql: string): Promise<string | null | undefined> {
+    const results = await this.execute(sql);
+    return results[results.length - 1]?.rows[0]?.[0];
+  }
+
+  /** Ends gracefully once all pending calls are answered. Never rejects. */
+  async close(): Promise<void> {
+    while (this.#pending.length > 0) {
+      await new Promise<void>((resolve) => {
+        const last = this.#pending[this.#pending.length - 1] as Pending;
+        const { resolve: answered, reject: failed } = last;
+        last.resolve = (results) => (answered(results), resolve());
+        last.reject = (error) => (failed(error), resolve());
+      });
+    }
+    await this.#connection.close();
+  }
+
+  /** Ends at once; pending calls reject with STOPPED. The server rolls back what is open. */
+  destroy(): void {
+    this.#connection.destroy();
+  }
+
+  /** Hands the connection over to a use that is not question and answer (the binlog stream). The session is over without its `onClosed` being called. */
+  release(): Connection {
+    this.#closedBecause = new ReplicationError("STOPPED", `the session on ${this.server} became a stream`);
+    this.#connection.onPacket = () => {};
+    this.#connection.onClosed = () => {};
+    return this.#connection;
+  }
+
+  #receive(payload: Buffer, sequenceId: number): void {
+    const first = this.#pending[0];
+    if (first === undefined) {
+      // A server that gives up on an idle session says why before it closes (MySQL 8.0.24 and later, MariaDB's KILL).
+      this.#connection.destroy(
+        payload[0] === 0xff
+          ? new ReplicationError("CONNECTION_LOST", readErrorPacket(payload, this.server).message)
+          : new ReplicationError("CONNECTION_LOST", `${this.server} sent an answer that nobody asked for`),
+      );
+      return;
+    }
+    const outcome = first.reader.push(payload, sequenceId);
+    if (outcome === "more") return;
+    if (outcome === "broken") {
+      this.#connection.destroy(new ReplicationError("CONNECTION_LOST", `${this.server} sent packets out of order`));
+      return;
+    }
+    this.#pending.shift();
+    if (outcome === "done") first.resolve(first.reader.results as ExecuteResult<never>);
+    else first.reject(readErrorPacket(payload, this.server));
+  }
+
+  #ended(error: ReplicationError): void {
+    this.#closedBecause = error;
+    for (const { reject } of this.#pending.splice(0)) reject(error);
+    this.onClosed(error);
+  }
+}
