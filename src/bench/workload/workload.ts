@@ -1,0 +1,26 @@
+import type { Prng } from "../../base/prng.ts";
+import type { DistributionName } from "./distribution.ts";
+
+export interface WorkloadOptions {
+  tables: number;
+  /** Rows in each table at the start. */
+  tableSize: number;
+  distribution: DistributionName;
+  /** Same seed, same rows, and the same transactions in each thread. */
+  seed: number;
+}
+
+/** The statements of one transaction, BEGIN and COMMIT among them, in order. */
+export type StatementList = readonly string[];
+
+/**
+ * What is written to a source: one file each. A workload only makes text; connections, threads, rate and retries are load.ts's job, so that every workload
+ * is driven and counted alike.
+ */
+export interface Workload {
+  readonly name: string;
+  /** The statements that make tables and rows in the session's default schema, in order. A generator: the rows need not fit in memory. */
+  preparation(options: WorkloadOptions): Iterable<string>;
+  /** Makes thread `thread` (from 0): every call of what it returns gives that thread's next transaction. */
+  thread(options: WorkloadOptions, prng: Prng, thread: number): () => StatementList;
+}
