@@ -1,0 +1,295 @@
+import { assert, unreachable } from "../base/assert.ts";
+import type { Dependencies } from "./policy.ts";
+import {
+  RETRY_BACKOFF_MS,
+  type Run,
+  type SchedulerEffect,
+  type SchedulerInput,
+  type SchedulerOptions,
+  type SchedulerTransaction,
+} from "./scheduler-types.ts";
+
+/**
+ * The coordinator's mind as a pure state machine: `step(state, input, nowMs)` changes the state and answers what to do. It decides which transactions
+ * share a run, which worker applies it, and whose turn it is to commit. The engine, the simulator and the tests share this code.
+ *
+ * Invariants, and what breaks without them:
+ * - A run is consecutive and starts only when every dependency of each of its transactions is committed or earlier in the same run: else two
+ *   transactions that touch a common row could be applied out of order.
+ * - With `preserve`, `commit` is ordered for the run behind the low-water mark only: else a reader of the target could see a state that the
+ *   source never had.
+ * - A worker has at most one run: a session is one transaction at a time.
+ */
+export interface SchedulerState {
+  readonly options: SchedulerOptions;
+  /** Transactions above the low-water mark, in order: `window[i]` has ordinal `lowWater + 1 + i`. */
+  window: Entry[];
+  lowWater: number;
+  workers: WorkerSlot[];
+  /** Up to this ordinal transactions run one by one: a packed run failed, and the failing one must be found. */
+  isolateUpTo: number;
+  draining: boolean;
+  halted: boolean;
+  nextRunId: number;
+  /** Sums over transactions without a run. */
+  pendingTransactions: number;
+  pendingBytes: number;
+}
+
+interface Entry {
+  transaction: SchedulerTransaction;
+  dependencies: Dependencies;
+  phase: "pending" | "running" | "committed";
+}
+
+/** `waiting`: executed, waits for its turn. `backing-off`: will be tried again at `retryAtMs`, or as soon as the session is back. */
+export type WorkerSlot =
+  | { phase: "absent"; run: undefined }
+  | { phase: "idle"; run: undefined }
+  | { phase: "executing" | "waiting" | "committing"; run: Run }
+  | { phase: "backing-off"; run: Run; retryAtMs: number; sessionUp: boolean };
+
+export function createScheduler(options: SchedulerOptions): SchedulerState {
+  assert(options.workers >= 1, "a scheduler has at least one worker");
+  assert(options.packTransactionsMax >= 1, "a run has at least one transaction");
+  return {
+    options,
+    window: [],
+    lowWater: options.startAfter,
+    workers: Array.from({ length: options.workers }, () => ({ phase: "absent", run: undefined })),
+    isolateUpTo: 0,
+    draining: false,
+    halted: false,
+    nextRunId: 1,
+    pendingTransactions: 0,
+    pendingBytes: 0,
+  };
+}
+
+export function step(state: SchedulerState, input: SchedulerInput, nowMs: number): SchedulerEffect[] {
+  const effects: SchedulerEffect[] = [];
+  if (state.halted) return effects;
+  accept(state, input, nowMs, effects);
+  if (!state.halted) {
+    retry(state, nowMs, effects);
+    giveTurns(state, effects);
+    dispatch(state, effects);
+    if (state.draining && state.workers.every((slot) => slot.run === undefined)) effects.push({ type: "drained" });
+  }
+  return effects;
+}
+
+function accept(state: SchedulerState, input: SchedulerInput, nowMs: number, effects: SchedulerEffect[]): void {
+  switch (input.type) {
+    case "transaction":
+      return enqueue(state, input.transaction);
+    case "executed": {
+      const run = runOf(state, input.worker, "executing");
+      state.workers[input.worker] = { phase: "waiting", run };
+      return;
+    }
+    case "committed": {
+      const run = runOf(state, input.worker, "committing");
+      state.workers[input.worker] = { phase: "idle", run: undefined };
+      return commit(state, run, effects);
+    }
+    case "failed":
+      return fail(state, input, nowMs, effects);
+    case "worker-ready": {
+      const slot = slotOf(state, input.worker);
+      if (slot.phase === "backing-off") state.workers[input.worker] = { ...slot, sessionUp: true };
+      else if (slot.phase === "absent") state.workers[input.worker] = { phase: "idle", run: undefined };
+      return;
+    }
+    case "worker-lost": {
+      const slot = slotOf(state, input.worker);
+      assert(
+        slot.phase === "idle" || slot.phase === "backing-off",
+        "a run's outcome is told before its worker is lost",
+      );
+      state.workers[input.worker] =
+        slot.phase === "idle" ? { phase: "absent", run: undefined } : { ...slot, sessionUp: false };
+      return;
+    }
+    case "drain":
+      state.draining = true;
+      return;
+    case "tick":
+      return;
+    default:
+      unreachable(input);
+  }
+}
+
+function enqueue(state: SchedulerState, transaction: SchedulerTransaction): void {
+  assert(
+    transaction.ordinal === state.lowWater + state.window.length + 1,
+    "transactions arrive in source order, each once",
+  );
+  const dependencies = state.options.policy.dependencies(transaction);
+  state.window.push({
+    transaction,
+    dependencies: transaction.alone ? { ...dependencies, barrier: true } : dependencies,
+    phase: "pending",
+  });
+  state.pendingTransactions++;
+  state.pendingBytes += transaction.bytes;
+}
+
+function commit(state: SchedulerState, run: Run, effects: SchedulerEffect[]): void {
+  for (let ordinal = run.first; ordinal <= run.last; ordinal++) entryOf(state, ordinal).phase = "committed";
+  let done = 0;
+  while (state.window[done]?.phase === "committed") done++;
+  if (done === 0) return;
+  state.window.splice(0, done);
+  state.lowWater += done;
+  effects.push({ type: "advance", lowWater: state.lowWater });
+}
+
+function fail(
+  state: SchedulerState,
+  input: Extract<SchedulerInput, { type: "failed" }>,
+  nowMs: number,
+  effects: SchedulerEffect[],
+): void {
+  const run = slotOf(state, input.worker).run;
+  assert(run !== undefined, "only a worker with a run can fail");
+  if (input.retry === "never" && run.last > run.first) {
+    state.isolateUpTo = Math.max(state.isolateUpTo, run.last);
+    giveBack(state, run);
+    state.workers[input.worker] = { phase: "idle", run: undefined };
+    return;
+  }
+  if (input.retry === "never" || (input.retry === "now" && run.attempt > state.options.retriesMax)) {
+    state.halted = true;
+    effects.push({ type: "halt", run, reason: input.reason });
+    return;
+  }
+  const waitMs =
+    input.retry === "now" && run.attempt === 1
+      ? 0
+      : Math.min(RETRY_BACKOFF_MS.max, RETRY_BACKOFF_MS.first * 2 ** Math.min(run.attempt, 10));
+  state.workers[input.worker] = {
+    phase: "backing-off",
+    run: { ...run, attempt: run.attempt + 1 },
+    retryAtMs: nowMs + waitMs,
+    sessionUp: true,
+  };
+}
+
+/** A packed run that failed for good goes back to the queue, to run one transaction at a time up to the culprit. */
+function giveBack(state: SchedulerState, run: Run): void {
+  for (let ordinal = run.first; ordinal <= run.last; ordinal++) entryOf(state, ordinal).phase = "pending";
+  state.pendingTransactions += run.last - run.first + 1;
+  state.pendingBytes += run.bytes;
+}
+
+function retry(state: SchedulerState, nowMs: number, effects: SchedulerEffect[]): void {
+  for (const [worker, slot] of state.workers.entries()) {
+    if (slot.phase !== "backing-off") continue;
+    if (state.draining) {
+      giveBack(state, slot.run);
+      state.workers[worker] = slot.sessionUp ? { phase: "idle", run: undefined } : { phase: "absent", run: undefined };
+    } else if (!slot.sessionUp) continue;
+    else if (slot.retryAtMs > nowMs) effects.push({ type: "wake", atMs: slot.retryAtMs });
+    else {
+      state.workers[worker] = { phase: "executing", run: slot.run };
+      effects.push({ type: "execute", worker, run: slot.run });
+    }
+  }
+}
+
+function giveTurns(state: SchedulerState, effects: SchedulerEffect[]): void {
+  for (const [worker, slot] of state.workers.entries()) {
+    if (slot.phase !== "waiting") continue;
+    if (state.options.commitOrder === "preserve" && slot.run.first !== state.lowWater + 1) continue;
+    state.workers[worker] = { phase: "committing", run: slot.run };
+    effects.push({ type: "commit", worker, run: slot.run });
+  }
+}
+
+function dispatch(state: SchedulerState, effects: SchedulerEffect[]): void {
+  if (state.draining) return;
+  for (const [worker, slot] of state.workers.entries()) {
+    if (slot.phase !== "idle") continue;
+    const run = nextRun(state);
+    if (run === undefined) return;
+    state.workers[worker] = { phase: "executing", run };
+    effects.push({ type: "execute", worker, run });
+  }
+}
+
+/** The first transaction that may start, and as many of those behind it as the limits and their dependencies allow. */
+function nextRun(state: SchedulerState): Run | undefined {
+  const start = firstReady(state);
+  if (start === undefined) return undefined;
+  const { packBytesMax } = state.options;
+  const first = at(state, start).transaction;
+  const run: Run = {
+    id: state.nextRunId++,
+    first: first.ordinal,
+    last: first.ordinal,
+    bytes: first.bytes,
+    rows: first.rows,
+    attempt: 1,
+  };
+  const transactionsMax = first.alone || first.ordinal <= state.isolateUpTo ? 1 : state.options.packTransactionsMax;
+  let end = start;
+  for (;;) {
+    at(state, end).phase = "running";
+    state.pendingTransactions--;
+    state.pendingBytes -= at(state, end).transaction.bytes;
+    end++;
+    const next = state.window[end];
+    if (next === undefined || next.phase !== "pending" || next.transaction.alone) break;
+    if (end - start >= transactionsMax || run.bytes + next.transaction.bytes > packBytesMax) break;
+    if (!isReady(state, end, run.first)) break;
+    run.last = next.transaction.ordinal;
+    run.bytes += next.transaction.bytes;
+    run.rows += next.transaction.rows;
+  }
+  return run;
+}
+
+function firstReady(state: SchedulerState): number | undefined {
+  for (let index = 0; index < state.window.length; index++) {
+    const entry = at(state, index);
+    if (entry.phase === "committed") continue;
+    if (entry.phase === "pending" && isReady(state, index, entry.transaction.ordinal)) return index;
+    if (entry.dependencies.barrier) return undefined;
+  }
+  return undefined;
+}
+
+/** Whether everything that it depends on is committed, or lies in the run that starts at `runFirst` and reaches up to it. */
+function isReady(state: SchedulerState, index: number, runFirst: number): boolean {
+  const { barrier, upTo, also } = at(state, index).dependencies;
+  if (barrier) return runFirst === state.lowWater + 1;
+  if (upTo > state.lowWater && runFirst !== state.lowWater + 1) return false;
+  return also.every((ordinal) => ordinal <= state.lowWater || ordinal >= runFirst || isCommitted(state, ordinal));
+}
+
+function isCommitted(state: SchedulerState, ordinal: number): boolean {
+  return entryOf(state, ordinal).phase === "committed";
+}
+
+function at(state: SchedulerState, index: number): Entry {
+  const entry = state.window[index];
+  assert(entry !== undefined, "the window has this transaction");
+  return entry;
+}
+
+const indexOf = (state: SchedulerState, ordinal: number): number => ordinal - state.lowWater - 1;
+const entryOf = (state: SchedulerState, ordinal: number): Entry => at(state, indexOf(state, ordinal));
+
+function slotOf(state: SchedulerState, worker: number): WorkerSlot {
+  const slot = state.workers[worker];
+  assert(slot !== undefined, "the worker exists");
+  return slot;
+}
+
+function runOf(state: SchedulerState, worker: number, phase: WorkerSlot["phase"]): Run {
+  const slot = slotOf(state, worker);
+  assert(slot.run !== undefined && slot.phase === phase, `worker ${worker} is ${slot.phase}, not ${phase}`);
+  return slot.run;
+}
