@@ -45,7 +45,7 @@ export class RelayLog {
   }
   /**
    * Takes one event, checksum and all. Nothing is written before `flush`. Events under 256 KiB are copied; a bigger one must not be changed by the caller any more.
-   * `sourceEnd`: the source's true position after the event (nextSourcePosition). `id`: with the GTID event of a transaction; counted at its "end".
+   * `sourceEnd`: the source's true position after the event (binlog/source-position.ts). `id`: with the GTID event of a transaction; counted at its "end".
    * False when 32 MiB or more wait to be written: await `flush` before the next one.
    */
   append(_event: Buffer, _sourceEnd: number, _boundary: TransactionBoundary, _id?: TransactionId): boolean {

@@ -5,13 +5,9 @@
 export interface RelayBatch {
   /** Number of the relay file. */
   file: number;
-  /** The source's file that these events come from. */
-  sourceFile: string;
   events: Buffer[];
   offsets: number[];
   ends: number[];
-  /** The source's true position after each event. */
-  sourceEnds: number[];
 }
 
 /**
