@@ -1,0 +1,117 @@
+import { spawn } from "node:child_process";
+import { closeSync, openSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** A program ready for `spawn(file, args, { env })`. */
+export interface Command {
+  file: string;
+  args: string[];
+  env: NodeJS.ProcessEnv;
+}
+
+/** Which process a pid meant when it was written down: pids are used again, pairs of pid and start time are not. */
+export interface ProcessIdentity {
+  pid: number;
+  /** Boot id and clock ticks between boot and the start of the process (proc(5), /proc/pid/stat field 22). */
+  startedAt: string;
+}
+
+/** Undefined when no such process exists, or when it has ended and only waits for its parent to look. */
+export function identifyProcess(pid: number): ProcessIdentity | undefined {
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  } catch {
+    return undefined;
+  }
+  // The program's name, field 2, is in parentheses and may hold spaces and parentheses itself.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const state = fields[0];
+  const ticks = fields[19];
+  if (ticks === undefined || state === "Z" || state === "X") return undefined;
+  return { pid, startedAt: `${bootId()}:${ticks}` };
+}
+
+export function isRunning(identity: ProcessIdentity): boolean {
+  return identifyProcess(identity.pid)?.startedAt === identity.startedAt;
+}
+
+/** Signals the process if it is still the one that was written down. Returns whether it was. */
+export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): boolean {
+  if (!isRunning(identity)) return false;
+  try {
+    process.kill(identity.pid, signal);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
+    throw error;
+  }
+}
+
+/** Waits until the process has ended. Returns false when it has not within `timeoutMs`. */
+export async function waitForEnd(identity: ProcessIdentity, timeoutMs: number): Promise<boolean> {
+  const pollMs = 20;
+  for (let waitedMs = 0; waitedMs <= timeoutMs; waitedMs += pollMs) {
+    if (!isRunning(identity)) return true;
+    await sleep(pollMs);
+  }
+  return !isRunning(identity);
+}
+
+let knownBootId: string | undefined;
+
+function bootId(): string {
+  knownBootId ??= readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
+  return knownBootId;
+}
+
+export interface RunResult {
+  /** Undefined when a signal ended the program. */
+  exitCode: number | undefined;
+  output: string;
+  /** What it wrote to standard error; at most its end. */
+  errors: string;
+}
+
+export interface RunOptions {
+  cwd?: string;
+  env?: NodeJS.ProcessEnv;
+  /** A file given to the program as its standard input. */
+  inputFile?: string;
+  /** Called with every whole line of standard output. */
+  onLine?: (line: string) => void;
+}
+
+const ERRORS_LENGTH_MAX = 16_384;
+
+/** Runs a program to its end. Rejects only when it cannot be started at all (ENOENT, EACCES). */
+export async function runProgram(file: string, args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+  const input = options.inputFile === undefined ? "ignore" : openSync(options.inputFile, "r");
+  try {
+    return await new Promise<RunResult>((resolve, reject) => {
+      const child = spawn(file, args, {
+        stdio: [input, "pipe", "pipe"],
+        env: options.env ?? process.env,
+        ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+      });
+      let output = "";
+      let errors = "";
+      let lineStart = 0;
+      child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+        output += text;
+        if (options.onLine === undefined) return;
+        for (let end = output.indexOf("\n", lineStart); end >= 0; end = output.indexOf("\n", lineStart)) {
+          options.onLine(output.slice(lineStart, end));
+          lineStart = end + 1;
+        }
+      });
+      child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+        errors = (errors + text).slice(-ERRORS_LENGTH_MAX);
+      });
+      child.once("error", reject);
+      child.once("close", (code) => resolve({ exitCode: code ?? undefined, output, errors }));
+    });
+  } finally {
+    if (typeof input === "number") closeSync(input);
+  }
+}
