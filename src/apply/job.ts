@@ -1,0 +1,28 @@
+import type { Run } from "../schedule/scheduler-types.ts";
+import type { Transaction } from "../transaction/transaction.ts";
+import type { Checkpoint, Intent } from "./checkpoint.ts";
+
+/** What a worker gets: a run, its transactions in order, and what the target holds once it has committed. */
+export interface Job {
+  run: Run;
+  transactions: readonly Transaction[];
+  checkpoint: Checkpoint;
+  /** Found at the start for the first transaction: a former engine was about to run it. */
+  intent: Intent | undefined;
+}
+
+/**
+ * Whether a transaction can share one transaction of the target with its neighbours: it has rows (or nothing), and all that it changes can be rolled back.
+ */
+export function isPackable(transaction: Transaction): boolean {
+  if (transaction.ending === "rollback") return false;
+  switch (transaction.kind) {
+    case "rows":
+    case "empty":
+    case "alter-start":
+    case "alter-rollback":
+      return true;
+    default:
+      return false;
+  }
+}
