@@ -54,10 +54,10 @@ export class Connection {
     return this.#bytesRead;
   }
 
-  /** Sends one payload, given in parts that are not joined. `sequenceId` 0 begins a command. */
-  send(parts: readonly Buffer[], sequenceId = 0): void {
+  /** Sends one payload, given in parts that are not joined; its packets are numbered from 0, as a command's are. */
+  send(parts: readonly Buffer[]): void {
     if (this.#closedBecause !== undefined) return;
-    const framed = framePayload(parts, sequenceId);
+    const framed = framePayload(parts, 0);
     if (framed.length === 1) {
       this.#socket.write(framed[0] as Buffer);
       return;

@@ -82,6 +82,11 @@ export class PacketReader {
   }
 }
 
+/** How many packets a payload of this length takes. */
+export function packetCount(payloadLength: number): number {
+  return Math.floor(payloadLength / PACKET_PAYLOAD_MAX) + 1;
+}
+
 /** What is cheaper to copy into one buffer than to send as several. */
 const JOIN_BYTES_MAX = 4096;
 

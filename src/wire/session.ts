@@ -2,6 +2,7 @@ import { ReplicationError } from "../base/error.ts";
 import { describeAddress, type ServerAddress } from "../base/server-url.ts";
 import { Connection } from "./connection.ts";
 import { login, type LoginOptions } from "./login.ts";
+import { packetCount } from "./packet.ts";
 import type { ServerVersion } from "./server-version.ts";
 import { readErrorPacket } from "./sql-error.ts";
 import { type ExecuteResult, type StatementResult, TextResultReader } from "./text-result.ts";
@@ -70,9 +71,13 @@ export class Session {
   ): Promise<ExecuteResult<string | Buffer>> {
     if (this.#closedBecause !== undefined) return Promise.reject(this.#closedBecause);
     return new Promise((resolve, reject) => {
-      this.#pending.push({ reader: new TextResultReader(options.binary ?? false), resolve, reject });
-      const parts = typeof sql === "string" ? [Buffer.from(sql)] : Buffer.isBuffer(sql) ? [sql] : sql;
-      this.#connection.send([COM_QUERY, ...parts]);
+      const text = typeof sql === "string" ? [Buffer.from(sql)] : Buffer.isBuffer(sql) ? [sql] : sql;
+      const payload = [COM_QUERY, ...text];
+      let bytes = 0;
+      for (const part of payload) bytes += part.length;
+      const reader = new TextResultReader(options.binary ?? false, packetCount(bytes));
+      this.#pending.push({ reader, resolve, reject });
+      this.#connection.send(payload);
     });
   }
 

@@ -1,4 +1,5 @@
 import { unreachable } from "../base/assert.ts";
+import { packetCount } from "./packet.ts";
 
 /** What one statement gave. `columns` and `rows` are empty for statements that give no rows; `info` is the server's text (`Records: 3  Duplicates: 0 …`). */
 export interface StatementResult<Value = string> {
@@ -35,16 +36,18 @@ export class TextResultReader {
   #state: "start" | "columns" | "columns-end" | "rows" = "start";
   #columnsLeft = 0;
   #current: StatementResult<string | Buffer> = emptyResult();
-  #sequenceId = 1;
+  #sequenceId: number;
   #at = 0;
 
-  constructor(binary: boolean) {
+  /** The answer's packets are numbered on from those of the query, which was of `queryPackets` packets. */
+  constructor(binary: boolean, queryPackets: number) {
     this.#binary = binary;
+    this.#sequenceId = queryPackets & 0xff;
   }
 
   push(payload: Buffer, sequenceId: number): Outcome {
     // A payload of several packets carries the last one's id.
-    const expected = (this.#sequenceId + Math.floor(payload.length / 0xff_ff_ff)) & 0xff;
+    const expected = (this.#sequenceId + packetCount(payload.length) - 1) & 0xff;
     // A server that ends the session in the middle sends its ERR with whatever id it had (MySQL 8.0.24, ER_CLIENT_INTERACTION_TIMEOUT: 0).
     if (payload[0] === ERR) return "error";
     if (sequenceId !== expected || payload.length === 0) return "broken";
