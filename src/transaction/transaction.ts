@@ -40,9 +40,12 @@ export type TransactionKind =
 /**
  * The events between the GTID event and the end, both left out: `Query BEGIN` and Xid are left out too, statements inside stay. Compressed payloads and
  * compressed events are unpacked: every event in `events` is a plain one, without its checksum bytes (event length in the header corrected).
- * A transaction above the memory limit has a `range` of the relay log instead, from its first event (GTID) up to, not including, `end`.
+ * A transaction above the memory limit has a `range` of the relay log instead, from its first event (GTID) up to, not including, `to`; its events lie there raw, with
+ * `checksum` (bodyEvents reads them).
  */
-export type TransactionBody = { events: Buffer[] } | { range: { from: RelayPosition; to: RelayPosition } };
+export type TransactionBody =
+  | { events: Buffer[] }
+  | { range: { from: RelayPosition; to: RelayPosition; checksum: BinlogFormat["checksum"] } };
 
 /** One source transaction, whole. Immutable once assembled. */
 export interface Transaction {
@@ -54,6 +57,7 @@ export interface Transaction {
   start: SourcePosition;
   end: SourcePosition;
   relayEnd: RelayPosition;
+  /** How the events of the body are read: without checksum, whatever the source's file has. */
   format: BinlogFormat;
   body: TransactionBody;
   /** Bytes of its events in the source's binlog. */

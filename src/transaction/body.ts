@@ -1,0 +1,178 @@
+import { ReplicationError } from "../base/error.ts";
+import { stripChecksum } from "../binlog/checksum.ts";
+import { EVENT_TYPE } from "../binlog/event-type.ts";
+import { eventType } from "../binlog/event.ts";
+import { countRows, ROWS_FLAG, rowsTableId } from "../binlog/events/rows.ts";
+import { type TableMapEvent, TableMaps } from "../binlog/events/table-map.ts";
+import type { BinlogFormat } from "../binlog/format.ts";
+import type { SourcePosition } from "./transaction.ts";
+
+/** False drops the table's row events and their table map, in the whole transaction: `at` is the transaction's start. */
+export type TableFilter = (schema: string, table: string, at: SourcePosition) => boolean;
+
+/** The servers' own limit of one event is max_allowed_packet (1 GiB) and its header. */
+export const EVENT_BYTES_MAX = 1024 * 1024 * 1024 + 64 * 1024;
+
+/** What a held event costs beside its bytes: the Buffer object and its place in an array. */
+const EVENT_OVERHEAD_BYTES = 100;
+
+/** A row event with this table id changes nothing: it only ends a statement whose last events were filtered away (`sql/log_event.cc`, dummy_event). */
+const DUMMY_TABLE_ID = 0xff_ff_ff;
+
+interface NamedMap {
+  map: TableMapEvent;
+  /** `schema.table` */
+  name: string;
+}
+
+/**
+ * Collects the events of a transaction that the target is to see, cleaned: no checksum; of tables that the filter wants; a table map only when rows follow it.
+ * Invariant: every statement's row events end in one with STMT_END_F, also when the filter took the last one away. Without it the target would
+ * keep the statement's tables open and locked and refuse the next statement.
+ */
+export class BodyCollector {
+  events: Buffer[] = [];
+  /** What `events` costs in memory. */
+  heldBytes = 0;
+  rows = 0;
+  rowEvents = 0;
+  tables = new Set<string>();
+  schemas = new Set<string>();
+  /** False: count only, hold nothing. */
+  keep = true;
+  readonly #filter: TableFilter | undefined;
+  readonly #maps = new TableMaps();
+  #named = new Map<number, NamedMap>();
+  /** Tables of the open statement that the filter does not want. */
+  readonly #unwanted = new Set<number>();
+  /** Table maps of the open statement that no rows have followed yet, raw. */
+  #waitingMaps: { event: Buffer; named: NamedMap }[] = [];
+  /** The open statement has row events among `events` or given out before. */
+  #statementOpen = false;
+
+  constructor(filter: TableFilter | undefined) {
+    this.#filter = filter;
+  }
+
+  /** Forgets the transaction, not the table maps' decoded forms. */
+  reset(): void {
+    this.events = [];
+    this.heldBytes = 0;
+    this.rows = 0;
+    this.rowEvents = 0;
+    this.tables = new Set();
+    this.schemas = new Set();
+    this.keep = true;
+    this.#endStatement();
+  }
+
+  /** The server that wrote the maps has gone: its table ids mean nothing any more. */
+  forgetMaps(): void {
+    this.#maps.clear();
+    this.#named.clear();
+  }
+
+  /** Takes the events that are ready. While a statement is open its last row event stays: it may yet have to end the statement. */
+  take(): Buffer[] {
+    const taken = this.events;
+    const last = this.#statementOpen && this.#filter !== undefined ? taken.pop() : undefined;
+    this.events = last === undefined ? [] : [last];
+    this.heldBytes = last === undefined ? 0 : last.length + EVENT_OVERHEAD_BYTES;
+    return taken;
+  }
+
+  /** Drops what is held and holds nothing more: the transaction is too big. */
+  stopKeeping(): void {
+    this.keep = false;
+    this.events = [];
+    this.heldBytes = 0;
+  }
+
+  tableMap(event: Buffer, format: BinlogFormat, at: SourcePosition): void {
+    const map = this.#maps.add(event, format);
+    if (this.#filter !== undefined && !this.#filter(map.schema, map.table, at)) {
+      this.#unwanted.add(map.tableId);
+      return;
+    }
+    let named = this.#named.get(map.tableId);
+    if (named?.map !== map) {
+      named = { map, name: `${map.schema}.${map.table}` };
+      this.#named.set(map.tableId, named);
+    }
+    this.#unwanted.delete(map.tableId);
+    this.#waitingMaps.push({ event: this.#clean(event, format), named });
+  }
+
+  rowsEvent(event: Buffer, format: BinlogFormat): void {
+    const tableId = rowsTableId(event, format);
+    const flagsAt = rowsFlagsAt(event, format);
+    const ends = (event.readUInt16LE(flagsAt) & ROWS_FLAG.STATEMENT_END) !== 0;
+    if (this.#unwanted.has(tableId) || tableId === DUMMY_TABLE_ID) {
+      if (ends) this.#endStatementOf(format);
+      return;
+    }
+    const map = this.#maps.get(tableId);
+    if (map === undefined) {
+      throw new ReplicationError("GRAMMAR", `row events of table id ${tableId} without a table map before them`);
+    }
+    for (const waiting of this.#waitingMaps) {
+      this.#hold(waiting.event);
+      this.tables.add(waiting.named.name);
+      this.schemas.add(waiting.named.map.schema);
+    }
+    this.#waitingMaps = [];
+    this.rows += countRows(event, map, format);
+    this.rowEvents++;
+    this.#hold(this.#clean(event, format));
+    this.#statementOpen = true;
+    if (ends) this.#endStatement();
+  }
+
+  /** Any other event that is to be executed. */
+  other(event: Buffer, format: BinlogFormat): void {
+    this.#hold(this.#clean(event, format));
+  }
+
+  /** The open statement's last event is one that we drop: the one before it takes its flag. */
+  #endStatementOf(format: BinlogFormat): void {
+    const last = this.events.at(-1);
+    if (this.#statementOpen && last !== undefined) {
+      // A copy: without checksums the held event is a view of what the relay log holds.
+      const ending = Buffer.from(last);
+      const at = rowsFlagsAt(ending, format);
+      ending.writeUInt16LE(ending.readUInt16LE(at) | ROWS_FLAG.STATEMENT_END, at);
+      this.events[this.events.length - 1] = ending;
+    }
+    this.#endStatement();
+  }
+
+  #endStatement(): void {
+    this.#statementOpen = false;
+    if (this.#waitingMaps.length > 0) this.#waitingMaps = [];
+    if (this.#unwanted.size > 0) this.#unwanted.clear();
+  }
+
+  #clean(event: Buffer, format: BinlogFormat): Buffer {
+    return this.keep && format.checksum === "crc32" ? stripChecksum(event) : event;
+  }
+
+  #hold(event: Buffer): void {
+    if (!this.keep) return;
+    this.events.push(event);
+    this.heldBytes += event.length + EVENT_OVERHEAD_BYTES;
+  }
+}
+
+/** Two bytes of flags follow the table id, which has 4 bytes in the post-header of 6 that only servers before 5.1.4 wrote. */
+function rowsFlagsAt(event: Buffer, format: BinlogFormat): number {
+  return format.headerLength + (format.postHeaderLengths[eventType(event)] === 6 ? 4 : 6);
+}
+
+export function isRowsEvent(type: number): boolean {
+  return (
+    (type >= EVENT_TYPE.WRITE_ROWS_V1 && type <= EVENT_TYPE.DELETE_ROWS_V1) ||
+    (type >= EVENT_TYPE.WRITE_ROWS && type <= EVENT_TYPE.DELETE_ROWS) ||
+    type === EVENT_TYPE.PARTIAL_UPDATE_ROWS ||
+    (type >= EVENT_TYPE.PRE_GA_WRITE_ROWS && type <= EVENT_TYPE.PRE_GA_DELETE_ROWS)
+  );
+}
