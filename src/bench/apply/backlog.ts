@@ -1,0 +1,103 @@
+import { constants } from "node:fs";
+import { cp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { ServerFlavour } from "../../sandbox/flavours.ts";
+import { type SandboxServer, startServer } from "../../sandbox/start.ts";
+import { Session } from "../../wire/session.ts";
+import { type LoadInterval, prepareData, startLoad } from "../workload/load.ts";
+import type { Workload, WorkloadOptions } from "../workload/workload.ts";
+import { checksumTables, gtidPosition } from "./server-facts.ts";
+
+export interface BacklogOptions {
+  server: ServerFlavour;
+  /** The source's data, and the copy that targets start from, are put in here. */
+  folder: string;
+  workload: Workload;
+  data: WorkloadOptions;
+  transactions: number;
+  threads: number;
+  onProgress: (text: string) => void;
+}
+
+/** A running source with transactions that nobody has applied yet. */
+export interface Backlog {
+  source: SandboxServer;
+  /** GTID set or position before the first and after the last transaction of the backlog. */
+  from: string;
+  until: string;
+  /** By table name, of the source after the last transaction. */
+  checksums: Map<string, string>;
+  binlogBytes: number;
+  /** Fills `folder` with the data that the source had before the backlog, as a server of its own. */
+  copyStart(folder: string): Promise<void>;
+}
+
+export const SCHEMA = "sbtest";
+
+/** The source is only quick at making the backlog: how it was written changes nothing in what is to be applied. */
+const SOURCE_OPTIONS = ["--sync-binlog=0", "--innodb-flush-log-at-trx-commit=2"];
+
+/**
+ * The tables are made first, and the data folder of the cleanly stopped source is copied: so every target starts from the very same pages, in a second.
+ */
+export async function makeBacklog(options: BacklogOptions): Promise<Backlog> {
+  const { server, folder, onProgress, workload, data } = options;
+  const start = join(folder, "start");
+  const source = await startServer({
+    flavour: server,
+    dataFolder: join(folder, "source"),
+    serverId: 1,
+    options: SOURCE_OPTIONS,
+    onProgress,
+  });
+  onProgress(`source: making ${data.tables} tables of ${data.tableSize} rows`);
+  await prepareData(source.address, SCHEMA, workload, data);
+  await source.stop({ keepData: true });
+  await copyFolder(source.dataFolder, start);
+  // Two servers of one replication must not have the same UUID.
+  await rm(join(start, "auto.cnf"), { force: true });
+  await source.restart();
+
+  const session = await Session.connect(source.address);
+  try {
+    const from = await gtidPosition(session);
+    const bytesBefore = await binlogBytes(session);
+    const load = startLoad({
+      address: source.address,
+      schema: SCHEMA,
+      workload,
+      data,
+      threads: options.threads,
+      transactions: options.transactions,
+      intervalMs: 5000,
+      onInterval: (interval) => onProgress(`source: ${describeInterval(interval)}`),
+    });
+    const summary = await load.done;
+    onProgress(
+      `source: backlog of ${summary.transactions} transactions made in ${(summary.elapsedMs / 1000).toFixed(1)} s, ${summary.errors} deadlocks`,
+    );
+    return {
+      source,
+      from,
+      until: await gtidPosition(session),
+      checksums: await checksumTables(session, SCHEMA),
+      binlogBytes: (await binlogBytes(session)) - bytesBefore,
+      copyStart: (target) => copyFolder(start, target),
+    };
+  } finally {
+    await session.close();
+  }
+}
+
+function describeInterval(interval: LoadInterval): string {
+  return `${interval.total.transactions} transactions, ${Math.round(interval.transactionsPerSecond)} per second`;
+}
+
+async function binlogBytes(session: Session): Promise<number> {
+  const files = await session.query("SHOW BINARY LOGS");
+  return files.reduce((sum, file) => sum + Number(file["File_size"]), 0);
+}
+
+function copyFolder(from: string, to: string): Promise<void> {
+  return cp(from, to, { recursive: true, mode: constants.COPYFILE_FICLONE });
+}
