@@ -45,6 +45,7 @@ export const ERROR_CODES = {
   SANDBOX: { retry: "never", means: "A local server cannot be fetched, started or stopped." },
   NOT_RUNNING: { retry: "never", means: "No engine answers at this place." },
   STOPPED: { retry: "never", means: "The work was ended on request." },
+  DEFECT: { retry: "never", means: "A mistake in Abreast itself. Please report it with the whole message." },
 } as const satisfies Record<string, { retry: Retry; means: string }>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

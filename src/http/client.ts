@@ -1,0 +1,120 @@
+import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
+import { ReplicationError } from "../base/error.ts";
+import type { EngineStatus } from "../engine/status.ts";
+import type { SourcePosition } from "../transaction/transaction.ts";
+import { parseJson, readErrorMessage, type PauseRequest } from "./messages.ts";
+import { findSocketPath } from "./socket-path.ts";
+
+/**
+ * Talks to the engine that runs in a folder. Nothing times out: a pause at a position answers when it is reached, a stop when the work at hand is done.
+ * Every call throws ReplicationError: NOT_RUNNING when no engine answers there, or what the engine answered.
+ */
+export class ControlClient {
+  readonly #folder: string;
+  #held: ClientRequest | undefined;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  status(): Promise<EngineStatus> {
+    return this.#ask("GET", "/status");
+  }
+
+  /** Resolves once the engine has stopped cleanly. */
+  stop(): Promise<EngineStatus> {
+    return this.#ask("POST", "/stop");
+  }
+
+  /** Resolves once paused: at once, or exactly behind `position`. Lasts until someone resumes. */
+  pause(position?: SourcePosition): Promise<EngineStatus> {
+    return this.#ask("POST", "/pause", position === undefined ? {} : { position });
+  }
+
+  resumeNow(): Promise<EngineStatus> {
+    return this.#ask("POST", "/resume");
+  }
+
+  /**
+   * Resolves once paused exactly behind `position`. Unlike `pause` it ends with this process: should it die, the engine resumes by itself.
+   * Together with `resume` this is the gate that a comparison needs.
+   */
+  async pauseAt(position: SourcePosition): Promise<void> {
+    const body: PauseRequest = { position, whileConnected: true };
+    const { request, response } = await this.#send("POST", "/pause", body);
+    this.#read(await firstLineOf(response).catch(() => ""));
+    this.#held = request;
+  }
+
+  async resume(): Promise<void> {
+    try {
+      await this.resumeNow();
+    } finally {
+      this.#held?.destroy();
+      this.#held = undefined;
+    }
+  }
+
+  async #ask(method: string, path: string, body?: PauseRequest): Promise<EngineStatus> {
+    const { response } = await this.#send(method, path, body);
+    // An answer that is cut short is no answer.
+    const chunks = await response.toArray().catch(() => []);
+    return this.#read(chunks.map(String).join(""));
+  }
+
+  #read(text: string): EngineStatus {
+    const answer = parseJson(text);
+    const error = readErrorMessage(answer);
+    if (error !== undefined) throw error;
+    if (answer === undefined) throw this.#notRunning("stopped answering");
+    return answer as EngineStatus;
+  }
+
+  #send(
+    method: string,
+    path: string,
+    body?: PauseRequest,
+  ): Promise<{ request: ClientRequest; response: IncomingMessage }> {
+    const socketPath = findSocketPath(this.#folder);
+    return new Promise((resolve, reject) => {
+      const request = httpRequest({ socketPath, method, path, agent: false }, (response) => {
+        response.setEncoding("utf8");
+        resolve({ request, response });
+      });
+      request.on("error", (error: NodeJS.ErrnoException) => reject(this.#connectionError(error)));
+      request.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+  }
+
+  #connectionError(error: NodeJS.ErrnoException): ReplicationError {
+    if (error.code === "EACCES" || error.code === "EPERM") {
+      return new ReplicationError("ACCESS_DENIED", `the control socket of ${this.#folder} belongs to another user`, {
+        hint: "run this as the user who runs the engine",
+        cause: error,
+      });
+    }
+    return this.#notRunning(error.code === "ECONNRESET" ? "stopped answering" : "runs", error);
+  }
+
+  #notRunning(verb: "runs" | "stopped answering", cause?: Error): ReplicationError {
+    const what =
+      verb === "runs" ? `no engine runs in ${this.#folder}` : `the engine in ${this.#folder} stopped answering`;
+    return new ReplicationError("NOT_RUNNING", what, {
+      hint: "start it with: abreast replicate; or give the engine's --channel or --folder",
+      ...(cause === undefined ? {} : { cause }),
+    });
+  }
+}
+
+/** Reads up to the first line's end and leaves the rest of the answer open. */
+function firstLineOf(response: IncomingMessage): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    response.on("data", (chunk: string) => {
+      text += chunk;
+      if (text.includes("\n")) resolve(text);
+    });
+    response.once("end", () => resolve(text));
+    response.once("error", reject);
+  });
+}

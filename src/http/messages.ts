@@ -1,0 +1,54 @@
+import { z } from "zod";
+import { ERROR_CODES, ReplicationError, type ErrorCode, type ErrorDetails } from "../base/error.ts";
+
+/** What the control API says besides statuses. Requests: `GET /status`, `POST /stop`, `POST /pause` with a PauseRequest or nothing, `POST /resume`. */
+
+const PauseRequest = z.strictObject({
+  /** Pause once exactly the transactions that end at or before this place are applied; without it, after the ones at work. */
+  position: z.strictObject({ file: z.string().min(1), position: z.int().min(4) }).optional(),
+  /** The answer stays open after its first line, and the engine resumes by itself when the asker's connection ends. */
+  whileConnected: z.boolean().default(false),
+});
+
+export type PauseRequest = z.input<typeof PauseRequest>;
+
+/** @throws ReplicationError CONFIG */
+export function parsePauseRequest(body: string): z.output<typeof PauseRequest> {
+  const result = PauseRequest.safeParse(body === "" ? {} : parseJson(body));
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  throw new ReplicationError("CONFIG", `the request to pause is wrong: ${issue?.path.join(".")}: ${issue?.message}`, {
+    hint: 'send nothing, or {"position": {"file": "binlog.000001", "position": 4711}}',
+  });
+}
+
+/** An error as the control API carries it. */
+export interface ErrorMessage {
+  error: { code: ErrorCode; message: string; where: ErrorDetails["where"]; hint: string | undefined };
+}
+
+export function errorMessage(error: unknown): ErrorMessage {
+  if (error instanceof ReplicationError) {
+    return { error: { code: error.code, message: error.message, where: error.where, hint: error.hint } };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return { error: { code: "DEFECT", message, where: {}, hint: undefined } };
+}
+
+/** The error that an answer carries, if it carries one. */
+export function readErrorMessage(answer: unknown): ReplicationError | undefined {
+  if (typeof answer !== "object" || answer === null || !("error" in answer)) return undefined;
+  const { code, message, where, hint } = (answer as ErrorMessage).error;
+  return new ReplicationError(code in ERROR_CODES ? code : "DEFECT", message, {
+    ...(where === undefined ? {} : { where }),
+    ...(hint === undefined ? {} : { hint }),
+  });
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
