@@ -1,0 +1,188 @@
+import { assert } from "../base/assert.ts";
+import { ReplicationError } from "../base/error.ts";
+import type { Transaction } from "../transaction/transaction.ts";
+import { SqlError } from "../wire/sql-error.ts";
+import { checkpointUpdate, intentUpdate } from "./checkpoint.ts";
+import { isPackable, type Job } from "./job.ts";
+import { alreadyDone, schemaFingerprint } from "./statement/fingerprint.ts";
+import type { DdlFacts, Step, StatementStep } from "./statement/steps.ts";
+import type { BodyBatches, WorkerSession } from "./worker-session.ts";
+import { forgetPrepared, keepPrepared, readPrepared } from "./xa.ts";
+
+/** What `COMMIT` will be, once it is the job's turn. Until then nothing of the job is visible, except what commits by itself (DDL, non-transactional tables). */
+export type CommitStatement = string;
+
+/**
+ * Executes a job up to, not including, its commit. What it changes and the checkpoint are then one open transaction, except:
+ * - after a statement with an implicit commit, and after changes that a rollback ends, the checkpoint is a transaction of its own. A crash
+ *   between the two is recognised by the intent that was written before (fingerprint.ts); changes of non-transactional tables may be repeated.
+ * - with `gtid: preserve` the target's own executed GTIDs are the checkpoint.
+ * @returns the statement that commits
+ * @throws SqlError, ReplicationError; the caller rolls back
+ */
+export async function executeJob(worker: WorkerSession, job: Job): Promise<CommitStatement> {
+  const first = job.transactions[0];
+  assert(first !== undefined, "a job has a transaction");
+  await worker.useFormat(first.format);
+  if (isPackable(first)) return executePacked(worker, job);
+  assert(job.transactions.length === 1, "what cannot be packed runs alone");
+  if (first.kind === "xa-prepare") return executePrepare(worker, job, first);
+  if (first.kind === "xa-commit" || first.kind === "xa-rollback") return executeXaEnd(worker, job, first);
+  return executeSteps(worker, job, first, worker.settings.readBody(first));
+}
+
+async function executePacked(worker: WorkerSession, job: Job): Promise<CommitStatement> {
+  await begin(worker, job, job.transactions[0], bodies(worker, job));
+  return "COMMIT";
+}
+
+async function* bodies(worker: WorkerSession, job: Job): AsyncGenerator<Buffer[]> {
+  for (const transaction of job.transactions) {
+    if (transaction.kind === "rows") yield* worker.settings.readBody(transaction);
+  }
+}
+
+/** Opens the transaction, writes the checkpoint into it, and sends `rows` in the same go. */
+async function begin(
+  worker: WorkerSession,
+  job: Job,
+  transaction: Transaction | undefined,
+  rows: BodyBatches = [],
+): Promise<void> {
+  const before = [...worker.gtidNext(transaction), "BEGIN"];
+  if (worker.settings.gtid === "own") before.push(checkpointUpdate(worker.settings, job.checkpoint));
+  const results = await worker.sendRows(before, rows);
+  if (worker.settings.gtid === "own") requireOwnRow(worker, results[before.length - 1]?.affectedRows);
+}
+
+export function requireOwnRow(worker: WorkerSession, matchedRows: number | undefined): void {
+  if (matchedRows === 1) return;
+  throw new ReplicationError("FENCED", `another engine took over channel "${worker.settings.channel}"`, {
+    hint: "run one engine per channel; `abreast status` in the other one's folder shows it",
+  });
+}
+
+/** The checkpoint as a transaction of its own; with preserved GTIDs there is none. */
+const checkpointAlone = (worker: WorkerSession, job: Job): CommitStatement =>
+  worker.settings.gtid === "preserve"
+    ? "DO 0"
+    : [...worker.gtidNext(undefined), checkpointUpdate(worker.settings, job.checkpoint)].join(";");
+
+/** A transaction with statements among its events, or a lone statement with an implicit commit. */
+async function executeSteps(
+  worker: WorkerSession,
+  job: Job,
+  transaction: Transaction,
+  body: BodyBatches,
+): Promise<CommitStatement> {
+  const { session, steps: builder } = worker;
+  const about = { format: transaction.format, start: transaction.start };
+  const keepsNothingBack = transaction.ending === "rollback";
+  let open = false;
+  let ddl: DdlFacts | undefined;
+  const ensureOpen = async (): Promise<void> => {
+    if (open) return;
+    open = true;
+    if (keepsNothingBack) await session.execute([...worker.gtidNext(transaction), "BEGIN"].join(";"));
+    else await begin(worker, job, ddl === undefined ? transaction : undefined);
+  };
+  const run = async (steps: Step[]): Promise<void> => {
+    for (const step of steps) {
+      if (step.kind === "statement" && step.ddl !== undefined) {
+        assert(!open, "a statement with an implicit commit comes before the rows of its transaction");
+        ddl = step.ddl;
+        await executeDdl(worker, job, transaction, step, step.ddl);
+        open = step.ddl.opensTransaction;
+        continue;
+      }
+      await ensureOpen();
+      if (step.kind === "rows") await worker.sendRows([], [step.events]);
+      else {
+        for (const sql of step.setup) await session.execute(sql);
+        if (step.kind === "load-data") throw new ReplicationError("UNSUPPORTED", "LOAD DATA in statement format");
+        await tolerate(session.execute(step.text), (code) => step.expectedError === code);
+      }
+    }
+  };
+  for await (const batch of body) await run(builder.push(batch, about, false));
+  await run(builder.push([], about, true));
+  await restore(worker);
+  if (ddl?.opensTransaction) await session.execute("COMMIT");
+  else if (keepsNothingBack) await session.execute("ROLLBACK");
+  else if (open) return "COMMIT";
+  else if (ddl === undefined) {
+    await begin(worker, job, transaction);
+    return "COMMIT";
+  }
+  return checkpointAlone(worker, job);
+}
+
+/** Our own statements need the session as it was opened. */
+async function restore(worker: WorkerSession): Promise<void> {
+  for (const sql of worker.steps.restore()) await worker.session.execute(sql);
+}
+
+/**
+ * Runs a statement that commits by itself exactly once, also when the engine is killed at any moment: an intent with a fingerprint of the schema is committed before it,
+ * the checkpoint after it. A later engine that finds the intent without the checkpoint compares the fingerprint to learn
+ * whether the statement had run. Preserved GTIDs need none of this: the server keeps statement and GTID together.
+ */
+async function executeDdl(
+  worker: WorkerSession,
+  job: Job,
+  transaction: Transaction,
+  step: StatementStep,
+  ddl: DdlFacts,
+): Promise<void> {
+  const { session, settings } = worker;
+  const guarded = settings.gtid === "own" && !ddl.repeatable;
+  if (guarded) {
+    await restore(worker);
+    const rows = { rows: async (sql: string) => (await session.execute(sql)).at(-1)?.rows ?? [] };
+    await session.execute(worker.gtidNext(undefined).join(";") || "DO 0");
+    const fingerprint = await schemaFingerprint(rows, ddl.schemas, { accounts: ddl.accounts });
+    if (job.intent !== undefined && job.intent.fingerprint !== fingerprint) return;
+    const intent = { after: String(job.checkpoint.transactions - 1n), fingerprint };
+    requireOwnRow(worker, (await session.execute(intentUpdate(settings, intent)))[0]?.affectedRows);
+  }
+  for (const sql of step.setup) await session.execute(sql);
+  for (const sql of worker.gtidNext(transaction)) await session.execute(sql);
+  await tolerate(
+    session.execute(step.text),
+    (code) => step.expectedError === code || (job.intent !== undefined && alreadyDone(code, step.text)),
+  );
+}
+
+async function tolerate(work: Promise<unknown>, isFine: (sqlCode: number) => boolean): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!(error instanceof SqlError) || !isFine(error.sqlCode)) throw error;
+  }
+}
+
+/** A prepared XA transaction is kept as it is, beside the checkpoint, until its second half comes: see xa.ts. */
+async function executePrepare(worker: WorkerSession, job: Job, transaction: Transaction): Promise<CommitStatement> {
+  await begin(worker, job, transaction);
+  await keepPrepared(worker.session, worker.settings.channel, transaction, worker.settings.readBody(transaction));
+  return "COMMIT";
+}
+
+async function executeXaEnd(worker: WorkerSession, job: Job, transaction: Transaction): Promise<CommitStatement> {
+  const { session, settings } = worker;
+  assert(transaction.xid !== undefined, "an XA transaction has an identifier");
+  if (transaction.kind === "xa-commit") {
+    const prepared = await readPrepared(session, settings.channel, transaction.xid);
+    if (prepared === undefined) {
+      throw new ReplicationError("UNSUPPORTED", `XA COMMIT ${transaction.xid}, prepared before this channel began`, {
+        where: { ...transaction.end },
+        hint: "start the channel from a point at which no XA transaction is prepared on the source (XA RECOVER is empty)",
+      });
+    }
+    await worker.useFormat(prepared.format);
+    const commit = await executeSteps(worker, job, { ...transaction, format: prepared.format }, [prepared.events]);
+    assert(commit === "COMMIT", "a prepared transaction holds nothing that commits by itself");
+  } else await begin(worker, job, transaction);
+  await forgetPrepared(session, settings.channel, transaction.xid);
+  return "COMMIT";
+}

@@ -1,0 +1,116 @@
+import { assert } from "../base/assert.ts";
+import { ReplicationError } from "../base/error.ts";
+import type { BinlogFormat } from "../binlog/format.ts";
+import type { Transaction } from "../transaction/transaction.ts";
+import type { ExecuteResult, Session } from "../wire/session.ts";
+import type { WorkerKey } from "./checkpoint.ts";
+import { BinlogStatementBuilder, formatStatement } from "./row-injection.ts";
+import { StepBuilder } from "./statement/steps.ts";
+import type { TargetFacts } from "./statement/target.ts";
+
+/** Batches of a transaction's body events, from memory or, for a big one, from the relay log. */
+export type BodyBatches = AsyncIterable<Buffer[]> | Iterable<Buffer[]>;
+
+export interface WorkerSettings extends WorkerKey {
+  gtid: "own" | "preserve";
+  facts: TargetFacts;
+  /** The target's max_allowed_packet. */
+  packetBytesMax: number;
+  readBody: (transaction: Transaction) => BodyBatches;
+}
+
+/** Events per BINLOG statement: enough to make the round trip cheap, little enough to show progress and to stay below any max_allowed_packet. */
+const STATEMENT_EVENT_BYTES_MAX = 2 * 1024 * 1024;
+/** The statements around a BINLOG in the same query: a GTID set may be long. */
+const PREFIX_BYTES_RESERVED = 64 * 1024;
+
+/**
+ * One session and what must be remembered of it: the format that its server-side reader was told, and the settings that statements have left.
+ * A new session is a new WorkerSession: nothing of an old one may be believed.
+ */
+export class WorkerSession {
+  readonly session: Session;
+  readonly settings: WorkerSettings;
+  readonly steps: StepBuilder;
+  /** Bytes of events sent since `useFormat`: progress inside a big transaction. */
+  eventBytesSent = 0;
+  #format: BinlogFormat | undefined;
+  #builder: BinlogStatementBuilder | undefined;
+
+  constructor(session: Session, settings: WorkerSettings) {
+    this.session = session;
+    this.settings = settings;
+    this.steps = new StepBuilder(settings.facts);
+  }
+
+  /** Tells the server the format of the events to come, unless it knows. MySQL's GTID_NEXT is undetermined afterwards: `gtidNext` must come before any statement. */
+  async useFormat(format: BinlogFormat): Promise<void> {
+    this.eventBytesSent = 0;
+    if (format === this.#format) return;
+    await this.session.execute(formatStatement(format, this.settings.facts.flavour));
+    this.#format = format;
+    const room = Math.floor(((this.settings.packetBytesMax - PREFIX_BYTES_RESERVED) * 3) / 4);
+    this.#builder = new BinlogStatementBuilder(
+      format.flavour,
+      this.settings.facts.flavour,
+      Math.min(STATEMENT_EVENT_BYTES_MAX, room),
+    );
+  }
+
+  /** What must come before a BEGIN or a statement with an implicit commit. */
+  gtidNext(transaction: Transaction | undefined): string[] {
+    if (this.settings.facts.flavour === "mariadb") return [];
+    if (this.settings.gtid === "own" || transaction === undefined) return ["SET GTID_NEXT='AUTOMATIC'"];
+    if (transaction.id.kind !== "mysql") {
+      throw new ReplicationError("UNSUPPORTED", "a transaction without a GTID cannot keep its GTID on the target", {
+        where: transaction.end,
+        hint: "use --gtid own, or gtid_mode=ON on the source",
+      });
+    }
+    const { uuid, tag, gno } = transaction.id;
+    return [`SET GTID_NEXT='${uuid}:${tag === "" ? "" : `${tag}:`}${gno}'`];
+  }
+
+  /**
+   * Sends row events as BINLOG statements, the statements of `before` in the same query as the first one, and waits until all are executed.
+   * @returns the results of `before`, which also runs when there are no rows
+   */
+  async sendRows(before: readonly string[], events: BodyBatches): Promise<ExecuteResult> {
+    const builder = this.#builder;
+    assert(builder !== undefined, "useFormat comes first");
+    const prefix = Buffer.from(before.map((statement) => `${statement};`).join(""));
+    let results: ExecuteResult | undefined;
+    const send = async (statement: Buffer[]): Promise<void> => {
+      this.#checkPacket(statement);
+      if (results === undefined) results = await this.session.execute([prefix, ...statement]);
+      else await this.session.execute(statement);
+    };
+    try {
+      for await (const batch of events) {
+        for (const event of batch) {
+          const full = builder.add(event);
+          this.eventBytesSent += event.length;
+          if (full !== undefined) await send(full);
+        }
+      }
+    } catch (error) {
+      builder.finish();
+      throw error;
+    }
+    const last = builder.finish();
+    if (last !== undefined) await send(last);
+    if (results === undefined && before.length > 0) results = await this.session.execute(before.join(";"));
+    return results ?? [];
+  }
+
+  #checkPacket(statement: Buffer[]): void {
+    const bytes = statement.reduce((sum, part) => sum + part.length, PREFIX_BYTES_RESERVED);
+    if (bytes <= this.settings.packetBytesMax) return;
+    const enough = Math.min(2 ** Math.ceil(Math.log2(bytes)), 1024 ** 3);
+    throw new ReplicationError(
+      "UNSUPPORTED",
+      `a row needs a packet of ${bytes} bytes, and the target's max_allowed_packet is ${this.settings.packetBytesMax}`,
+      { hint: `on the target, SET GLOBAL max_allowed_packet=${enough}; then start again` },
+    );
+  }
+}
