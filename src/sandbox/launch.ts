@@ -8,7 +8,7 @@ import type { RowDataPacket } from "mysql2/promise";
 import { ReplicationError } from "../base/error.ts";
 import { lastLines } from "./failure.ts";
 import type { ServerFlavour } from "./flavours.ts";
-import { identifyProcess } from "./process.ts";
+import { identifyProcess, signalProcess } from "./process.ts";
 import type { Command, ProcessIdentity } from "./process.ts";
 import type { ServerPlace } from "./server-options.ts";
 
@@ -30,19 +30,22 @@ export interface Launch {
   /** The server's standard output and error are appended to it. */
   errorLogFile: string;
   place: ServerPlace;
-  detached: boolean;
+  /** The error log goes away when the start fails. */
+  temporaryData: boolean;
+  /** The server ends with this process, however that ends. */
+  boundToUs: boolean;
   onStarted: (identity: ProcessIdentity) => void;
   onEnded: (identity: ProcessIdentity) => void;
 }
 
-/** Starts the process and waits until it answers as itself: another server may have the port. */
+/** Starts the process and waits until it answers as itself, with its own socket file: another server may have the port. */
 export async function launchServer(launch: Launch): Promise<ProcessIdentity> {
-  const { flavour, errorLogFile, place } = launch;
+  const { errorLogFile } = launch;
   const log = openSync(errorLogFile, "a");
   const logStart = fstatSync(log).size;
   let child: ChildProcess;
   try {
-    const { file, args, env } = boundToUs(launch);
+    const { file, args, env } = boundCommand(launch);
     // A group of its own: Ctrl-C in a terminal reaches us alone, and we end the servers in our order.
     child = spawn(file, args, { env, stdio: ["ignore", log, log], detached: true });
   } finally {
@@ -60,26 +63,20 @@ export async function launchServer(launch: Launch): Promise<ProcessIdentity> {
 
   const deadline = Date.now() + START_TIMEOUT_MS;
   for (;;) {
-    if (ended !== undefined || identity === undefined)
-      throw startFailure(flavour, place, ended, readFrom(errorLogFile, logStart));
-    if (await answers(place)) return identity;
+    if (ended !== undefined || identity === undefined) throw startFailure(launch, ended, logStart);
+    if (await answers(launch.place)) return identity;
     if (Date.now() > deadline) {
-      process.kill(identity.pid, "SIGKILL");
-      throw startFailure(
-        flavour,
-        place,
-        `no answer within ${START_TIMEOUT_MS / 1000} s`,
-        readFrom(errorLogFile, logStart),
-      );
+      signalProcess(identity, "SIGKILL");
+      throw startFailure(launch, `no answer within ${START_TIMEOUT_MS / 1000} s`, logStart);
     }
     await sleep(POLL_MS);
   }
 }
 
 /** Where util-linux is: the kernel ends the server when we end in a way that leaves us no time (kill -9). */
-function boundToUs({ command, detached }: Launch): Command {
+function boundCommand({ command, boundToUs }: Launch): Command {
   const setpriv = ["/usr/bin/setpriv", "/bin/setpriv"].find((path) => existsSync(path));
-  if (detached || setpriv === undefined) return command;
+  if (!boundToUs || setpriv === undefined) return command;
   return { file: setpriv, args: ["--pdeathsig", "TERM", command.file, ...command.args], env: command.env };
 }
 
@@ -114,21 +111,17 @@ function listens(port: number): Promise<boolean> {
   });
 }
 
-function startFailure(
-  flavour: ServerFlavour,
-  place: ServerPlace,
-  ended: Error | string | undefined,
-  said: string,
-): ReplicationError {
-  if (/Address already in use|Can't start server: Bind on TCP\/IP port/i.test(said))
-    return new PortTakenError(flavour, place.port);
+function startFailure(launch: Launch, ended: Error | string | undefined, logStart: number): ReplicationError {
+  const { flavour, place, errorLogFile, temporaryData } = launch;
+  const said = readFrom(errorLogFile, logStart);
+  if (/Address already in use|Bind on TCP\/IP port/i.test(said)) return new PortTakenError(flavour, place.port);
   const errors = said
     .split("\n")
     .filter((line) => /\[ERROR\]|^ERROR|error while loading|unknown (option|variable)/i.test(line));
   const why = ended instanceof Error ? ended.message : (ended ?? "it ended at once");
   const words = lastLines(errors.length > 0 ? errors.join("\n") : said, 4);
   return new ReplicationError("SANDBOX", `${flavour} does not start (${why})${words === "" ? "" : `:\n  ${words}`}`, {
-    where: { file: `${place.dataFolder}/error.log` },
+    ...(temporaryData ? {} : { where: { file: errorLogFile } }),
     hint: hintFor(said),
     ...(ended instanceof Error ? { cause: ended } : {}),
   });

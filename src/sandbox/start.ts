@@ -1,20 +1,21 @@
 import { randomInt } from "node:crypto";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { assert } from "../base/assert.ts";
 import { ReplicationError } from "../base/error.ts";
 import type { ServerAddress } from "../base/server-url.ts";
 import { findServer } from "./find.ts";
 import { FLAVOURS } from "./flavours.ts";
 import type { ServerFlavour } from "./flavours.ts";
-import { runFolderParent } from "./folders.ts";
 import { commandOf } from "./installation.ts";
 import type { ServerInstallation, ServerTool } from "./installation.ts";
 import { keepServer, releaseServer } from "./keep.ts";
 import type { KeptServer } from "./keep.ts";
 import { launchServer, PortTakenError } from "./launch.ts";
 import { freePort } from "./port.ts";
-import { isRunning, signalProcess, waitForEnd } from "./process.ts";
+import { identifyProcess, isRunning, signalProcess, waitForEnd } from "./process.ts";
 import type { Command, ProcessIdentity } from "./process.ts";
+import { makeRunFolder, setOwners } from "./run-folder.ts";
 import { serverArguments } from "./server-options.ts";
 import type { ServerPlace } from "./server-options.ts";
 import { fillDataFolder, isUnused } from "./template.ts";
@@ -30,8 +31,8 @@ export interface StartServerOptions {
   /** More options for mysqld, such as `--sync-binlog=0`; they win over ours. */
   options?: readonly string[] | undefined;
   onProgress?: ((text: string) => void) | undefined;
-  /** The server outlives this process; whoever asks for it has to stop it. */
-  detached?: boolean | undefined;
+  /** The server can be detached: then it outlives this process, and whoever asked for it has to stop it. */
+  detachable?: boolean | undefined;
 }
 
 /** A server of our own on 127.0.0.1: user root, no password, every privilege; binlog in row format, GTIDs. */
@@ -48,16 +49,23 @@ export interface SandboxServer {
   readonly socketFile: string;
   /** Holds everything the server ever said, restarts included. */
   readonly errorLogFile: string;
+  /** Holds the socket and the pid file. */
+  readonly runFolder: string;
   /** Of the running server, or of the last one. */
   readonly pid: number;
   readonly process: ProcessIdentity;
   isRunning(): boolean;
-  /** Shuts down cleanly. A temporary data folder is removed, unless `keepData`: then `restart` starts it again. */
+  /**
+   * Shuts down cleanly; with `keepData`, `restart` can start a server with temporary data again. Without it, temporary data
+   * is removed, and the server is not given the second or two that a clean shutdown of it would take.
+   */
   stop(options?: { keepData?: boolean }): Promise<void>;
   /** kill -9: a crash. `restart` brings the server back. */
   kill(): Promise<void>;
   /** Stops the server if it runs and starts it on the same data and port. `options` replaces those it was started with. */
   restart(options?: readonly string[]): Promise<void>;
+  /** From now on the server outlives this process. Only for one started `detachable`. */
+  detach(): Promise<void>;
   /** The client or mysqlbinlog of this server, ready for `spawn`. The client is told where to connect. */
   command(tool: ServerTool, args: readonly string[]): Command;
 }
@@ -69,14 +77,14 @@ export interface SandboxServer {
 export async function startServer(options: StartServerOptions): Promise<SandboxServer> {
   const onProgress = options.onProgress ?? (() => {});
   const installation = await findServer(options.flavour, { onProgress });
-  const runFolder = await mkdtemp(join(runFolderParent(), "abreast-"));
+  const runFolder = await makeRunFolder();
   try {
     const dataFolder = options.dataFolder === undefined ? join(runFolder, "data") : resolve(options.dataFolder);
     if (await isUnused(dataFolder)) await fillDataFolder(installation, dataFolder, onProgress);
     const server = new LocalServer(installation, {
       runFolder,
       temporaryData: options.dataFolder === undefined,
-      detached: options.detached ?? false,
+      detachable: options.detachable ?? false,
       options: options.options ?? [],
       place: {
         dataFolder,
@@ -99,7 +107,7 @@ interface LocalServerSetup {
   /** Holds the socket, the pid file and temporary data. */
   runFolder: string;
   temporaryData: boolean;
-  detached: boolean;
+  detachable: boolean;
   options: readonly string[];
   place: ServerPlace;
 }
@@ -147,6 +155,10 @@ class LocalServer implements SandboxServer {
     return this.#setup.place.dataFolder;
   }
 
+  get runFolder(): string {
+    return this.#setup.runFolder;
+  }
+
   get socketFile(): string {
     return this.#setup.place.socketFile;
   }
@@ -156,7 +168,7 @@ class LocalServer implements SandboxServer {
   }
 
   get process(): ProcessIdentity {
-    if (this.#lastProcess === undefined) throw new ReplicationError("SANDBOX", `${this.flavour} was never started`);
+    assert(this.#lastProcess !== undefined, "a server is handed out after it has started");
     return this.#lastProcess;
   }
 
@@ -181,9 +193,9 @@ class LocalServer implements SandboxServer {
   }
 
   async #launch(): Promise<void> {
-    const { place, options, detached, temporaryData, runFolder } = this.#setup;
+    const { place, options, detachable, temporaryData, runFolder } = this.#setup;
     await mkdir(runFolder, { recursive: true });
-    const identity = await launchServer({
+    await launchServer({
       flavour: this.flavour,
       command: commandOf(
         this.installation,
@@ -192,15 +204,23 @@ class LocalServer implements SandboxServer {
       ),
       errorLogFile: this.errorLogFile,
       place,
-      detached,
+      temporaryData,
+      boundToUs: !detachable,
       onStarted: (started) => {
         this.#lastProcess = started;
         this.#running = { identity: started, temporaryFolder: temporaryData ? runFolder : undefined };
-        if (!detached) keepServer(this.#running);
+        keepServer(this.#running);
       },
       onEnded: (ended) => this.#release(ended),
     });
-    this.#lastProcess = identity;
+    const self = identifyProcess(process.pid);
+    await setOwners(runFolder, self === undefined ? [this.process] : [this.process, self]);
+  }
+
+  async detach(): Promise<void> {
+    assert(this.#setup.detachable, "a server that is not detachable ends with its process");
+    await setOwners(this.#setup.runFolder, [this.process]);
+    if (this.#running !== undefined) releaseServer(this.#running);
   }
 
   /** The news of an end may come late, when the next process already runs. */
@@ -211,7 +231,8 @@ class LocalServer implements SandboxServer {
   }
 
   async stop(options: { keepData?: boolean } = {}): Promise<void> {
-    await this.#end("SIGTERM", STOP_TIMEOUT_MS);
+    const dataGoes = this.#setup.temporaryData && options.keepData !== true;
+    await this.#end(dataGoes ? "SIGKILL" : "SIGTERM", STOP_TIMEOUT_MS);
     if (options.keepData !== true) await rm(this.#setup.runFolder, { recursive: true, force: true });
   }
 

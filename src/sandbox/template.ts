@@ -14,7 +14,7 @@ import { runProgram } from "./process.ts";
 const TEMPLATE_EDITION = 1;
 
 /**
- * Fills an empty data folder by copying one that is initialised once per server version: a copy takes a fraction of the
+ * Fills an unused data folder by copying one that is initialised once per server version: a copy takes a fraction of the
  * time. Without auto.cnf, so that every server gives itself a UUID of its own.
  */
 export async function fillDataFolder(
@@ -23,9 +23,17 @@ export async function fillDataFolder(
   onProgress: (text: string) => void,
 ): Promise<void> {
   const template = await findTemplate(installation, onProgress);
+  await mkdir(dataFolder, { recursive: true });
+  for (const name of await readdir(dataFolder)) await rm(join(dataFolder, name), { recursive: true });
+  const marker = join(dataFolder, FILLING);
+  await writeFile(marker, "");
   await cp(template, dataFolder, { recursive: true, mode: constants.COPYFILE_FICLONE });
   await rm(join(dataFolder, "auto.cnf"), { force: true });
+  await rm(marker);
 }
+
+/** There while a data folder is filled: a folder with it was left half filled by an interruption. */
+const FILLING = "abreast-filling";
 
 /** A data folder without files yet, or none at all, is to be filled; anything else is a server's data. */
 export async function isUnused(dataFolder: string): Promise<boolean> {
@@ -33,7 +41,7 @@ export async function isUnused(dataFolder: string): Promise<boolean> {
     if (error.code === "ENOENT") return [];
     throw error;
   });
-  return names.length === 0;
+  return names.length === 0 || names.includes(FILLING);
 }
 
 async function findTemplate(installation: ServerInstallation, onProgress: (text: string) => void): Promise<string> {
