@@ -12,6 +12,7 @@ export interface ServerAddress {
 }
 
 const EXAMPLE = "mysql://user:password@host:3306/?tls=on";
+const ENCODE = `write it like ${EXAMPLE}, with %40 for @, %3A for :, %2F for /, %3F for ?, %23 for # and %25 for % in a password`;
 
 /**
  * Reads `mysql://user:password@host:port/?tls=off|on|verify&ca=FILE` (also `mariadb://`). User and password are percent-decoded.
@@ -22,10 +23,19 @@ export function parseServerUrl(text: string, name: string): ServerAddress {
   try {
     url = new URL(text);
   } catch {
-    throw new ReplicationError("CONFIG", `${name} is no URL`, { hint: `write it like ${EXAMPLE}` });
+    throw new ReplicationError("CONFIG", `${name} is no URL`, { hint: ENCODE });
+  }
+  // A `?` or `#` of the password ends the URL's host early: what follows may not be quoted either.
+  if (url.hash !== "" || url.search.includes("@")) {
+    throw new ReplicationError("CONFIG", `${name} is no URL`, { hint: ENCODE });
   }
   if (url.protocol !== "mysql:" && url.protocol !== "mariadb:") {
     throw new ReplicationError("CONFIG", `${name} starts with ${url.protocol}// instead of mysql://`, {
+      hint: `write it like ${EXAMPLE}`,
+    });
+  }
+  if (url.pathname !== "" && url.pathname !== "/") {
+    throw new ReplicationError("CONFIG", `${name} names a database, but a whole server is replicated`, {
       hint: `write it like ${EXAMPLE}`,
     });
   }
@@ -42,11 +52,19 @@ export function parseServerUrl(text: string, name: string): ServerAddress {
   return {
     host: url.hostname === "" ? "127.0.0.1" : url.hostname.replace(/^\[(.*)\]$/, "$1"),
     port: url.port === "" ? 3306 : Number(url.port),
-    user: decodeURIComponent(url.username) || "root",
-    password: decodeURIComponent(url.password),
+    user: decode(url.username, name) || "root",
+    password: decode(url.password, name),
     tls,
     ...(caFile === null ? {} : { caFile }),
   };
+}
+
+function decode(text: string, name: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new ReplicationError("CONFIG", `${name} has a % that encodes nothing`, { hint: ENCODE });
+  }
 }
 
 /** `user@host:port`, for messages: never the password. */

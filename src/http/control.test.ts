@@ -6,7 +6,7 @@ import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ReplicationError } from "../base/error.ts";
 import type { SourcePosition } from "../transaction/transaction.ts";
-import { exampleStatus } from "../../test/example-status.ts";
+import { exampleStatus } from "../../test/helpers/example-status.ts";
 import { ControlClient } from "./client.ts";
 import { ControlServer, type Controlled } from "./control-server.ts";
 

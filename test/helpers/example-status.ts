@@ -1,4 +1,4 @@
-import type { EngineStatus, WorkerStatus } from "../src/engine/status.ts";
+import type { EngineStatus, WorkerStatus } from "../../src/engine/status.ts";
 
 /** 2025-06-01 12:00:00 UTC, and the engine has been up for 2 h 3 min. */
 const AT_MS = Date.UTC(2025, 5, 1, 12, 0, 0);

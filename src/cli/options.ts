@@ -1,0 +1,256 @@
+import { z } from "zod";
+import { duration, oneOf, onOff, size, text, wholeNumber } from "./values.ts";
+
+/**
+ * Every option of a replication, once: its type, default, flag, environment variable, key in abreast.yaml, help and page in docs/options.md all come
+ * from here. `startFrom` is `--start-from`, `ABREAST_START_FROM` and `start-from:`.
+ */
+
+export interface OptionNotes {
+  group: "Servers" | "Stream" | "Apply" | "Relay log" | "Run";
+  /** One sentence without a full stop: what it does. */
+  what: string;
+  /** Why the default is what it is, or what to know before changing it. Markdown. */
+  why?: string;
+  /** What stands for the value in help; choices and numbers say it themselves. */
+  placeholder?: string;
+  /** Never quoted in a message. */
+  secret?: true;
+  /** Not as a flag: every user of the machine can read a command line. */
+  noFlag?: true;
+}
+
+/** A value that a user gave, and the subject of a sentence about it. */
+export interface Given {
+  value: unknown;
+  origin: string;
+}
+
+/** The hint when nothing better is known. */
+export const OPTIONS_PAGE = "see docs/options.md for all options";
+
+const optionNotes = z.registry<OptionNotes>();
+
+const POSITION_HINT = "give a GTID set, a GTID position, file:position or now";
+
+/** The server's `replica_net_timeout` is 60 s and its heartbeat half of that. */
+const HEARTBEAT_MS_MAX = 60_000;
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const GIB = 1024 * MIB;
+const TIB = 1024 * GIB;
+
+const optionsSchema = z.object({
+  source: text("write a URL like mysql://user:password@host:3306/?tls=on").register(optionNotes, {
+    group: "Servers",
+    placeholder: "URL",
+    secret: true,
+    what: "the server to read from, mysql://user@host:port/?tls=off|on|verify&ca=FILE (also mariadb://)",
+    why: "A password in the URL wins over `source-password` and `source-password-file`. Percent-encode what a URL cannot hold: `@` is `%40`.",
+  }),
+  sourcePassword: text("give the password", /^/).optional().register(optionNotes, {
+    group: "Servers",
+    secret: true,
+    noFlag: true,
+    placeholder: "PASSWORD",
+    what: "the password of the source's user",
+    why: "Wins over `source-password-file`. Not a flag: every user of the machine can read a command line.",
+  }),
+  sourcePasswordFile: text("give the path of a file").optional().register(optionNotes, {
+    group: "Servers",
+    placeholder: "FILE",
+    what: "a file whose first line is the password of the source's user",
+  }),
+  target: text("write a URL like mysql://user:password@host:3306/?tls=on").register(optionNotes, {
+    group: "Servers",
+    placeholder: "URL",
+    secret: true,
+    what: "the server to write to, a URL like that of the source",
+    why: "A password in the URL wins over `target-password` and `target-password-file`.",
+  }),
+  targetPassword: text("give the password", /^/).optional().register(optionNotes, {
+    group: "Servers",
+    secret: true,
+    noFlag: true,
+    placeholder: "PASSWORD",
+    what: "the password of the target's user",
+    why: "Wins over `target-password-file`. Not a flag: every user of the machine can read a command line.",
+  }),
+  targetPasswordFile: text("give the path of a file").optional().register(optionNotes, {
+    group: "Servers",
+    placeholder: "FILE",
+    what: "a file whose first line is the password of the target's user",
+  }),
+
+  channel: text("use up to 64 letters, digits, _ and -", /^[A-Za-z0-9_-]{1,64}$/)
+    .prefault("default")
+    .register(optionNotes, {
+      group: "Stream",
+      placeholder: "NAME",
+      what: "names this stream on the target",
+      why: "The checkpoint on the target carries this name, and one engine at a time applies a channel. A second source for the same target needs another one.",
+    }),
+  folder: text("give the path of a folder").optional().register(optionNotes, {
+    group: "Stream",
+    placeholder: "FOLDER",
+    what: "relay log, control socket and server id (default: ./abreast-data/<channel>)",
+    why: "A relative path starts at the current folder. Put it on a disk that survives a reboot: semi-synchronous acknowledgements promise that it does.",
+  }),
+  startFrom: text(POSITION_HINT).optional().register(optionNotes, {
+    group: "Stream",
+    placeholder: "POSITION",
+    what: "where a new channel begins: a GTID set, a MariaDB GTID position, file:position or now",
+    why: "Only used while the target has no checkpoint of this channel; after that the checkpoint decides. Without it a new channel needs `init`.",
+  }),
+  init: onOff().prefault(false).register(optionNotes, {
+    group: "Stream",
+    what: "first copy schema and data from a consistent snapshot of the source into the empty target",
+    why: "A copy that was interrupted goes on where it was. Has no effect once the target has a checkpoint of this channel.",
+  }),
+  until: text(POSITION_HINT).optional().register(optionNotes, {
+    group: "Stream",
+    placeholder: "POSITION",
+    what: "stop by itself once this source position is applied; now: where the source's binlog ends at start",
+  }),
+  serverId: wholeNumber(1, 4_294_967_295).optional().register(optionNotes, {
+    group: "Stream",
+    placeholder: "NUMBER",
+    what: "our server id towards the source (default: drawn once and kept in the folder)",
+    why: "Must differ from every other replica of the source. Drawn from 2,000,000,000 different numbers, so that two engines do not meet; give your own where an inventory needs it.",
+  }),
+  heartbeat: duration(100, HEARTBEAT_MS_MAX).prefault("5s").register(optionNotes, {
+    group: "Stream",
+    placeholder: "TIME",
+    what: "how often an idle source tells that it is there",
+    why: "Three missed heartbeats are a lost connection, so 5 s notices one within 15 s; the servers' own default of 30 s would take over a minute.",
+  }),
+  semiSync: onOff().prefault(false).register(optionNotes, {
+    group: "Stream",
+    what: "acknowledge each transaction to the source once it is on disk here (semi-synchronous replication)",
+    why: "Off, since every commit of the source then waits for this machine's disk. The source needs its semi-sync plugin switched on.",
+  }),
+
+  workers: wholeNumber(1, 256).prefault(1).register(optionNotes, {
+    group: "Apply",
+    placeholder: "NUMBER",
+    what: "sessions that apply on the target",
+    why: "Policy `single` keeps one session busy; more only wait. It is packing that makes one session faster than the server's own sixteen.",
+  }),
+  policy: oneOf("single").prefault("single").register(optionNotes, {
+    group: "Apply",
+    what: "which transactions may run beside each other",
+    why: "`single` runs one after the other, and needs to know nothing about the tables.",
+  }),
+  commitOrder: oneOf("preserve", "relaxed").prefault("preserve").register(optionNotes, {
+    group: "Apply",
+    what: "whether transactions become visible in the source's order",
+    why: "With `preserve` a reader of the target only ever sees a state that the source had. `relaxed` keeps the order per key only.",
+  }),
+  gtid: oneOf("own", "preserve").prefault("own").register(optionNotes, {
+    group: "Apply",
+    what: "GTIDs on the target: its own, or the source's",
+    why: "`own` allows packing: many source transactions in one target commit, several times faster. `preserve` (MySQL to MySQL) keeps one commit and the GTID of each.",
+  }),
+  packTransactions: wholeNumber(1, 100_000).prefault(500).register(optionNotes, {
+    group: "Apply",
+    placeholder: "NUMBER",
+    what: "most source transactions in one target commit; 1 packs nothing",
+    why: "Measured on MySQL 9.7 with durable commits: 50 took 10.3 s, 500 took 8.4 s for the same backlog; beyond that nothing is gained and locks are held longer. Without a backlog transactions are committed one by one whatever this says.",
+  }),
+  packBytes: size(1, GIB).prefault("2M").register(optionNotes, {
+    group: "Apply",
+    placeholder: "SIZE",
+    what: "most binlog bytes in one target commit of several transactions",
+    why: "500 transactions of 2 KB are 1 MB; the double leaves the number of transactions in charge for usual loads, and keeps a commit of wide rows short.",
+  }),
+  transactionMemory: size(64 * KIB, GIB)
+    .prefault("8M")
+    .register(optionNotes, {
+      group: "Apply",
+      placeholder: "SIZE",
+      what: "a larger transaction is read from the relay log while it is applied, instead of being held in memory",
+      why: "Bounds the memory: a few transactions of this size are held at a time. One of any size can be applied.",
+    }),
+  transactionRetries: wholeNumber(0, 1_000_000).prefault(10).register(optionNotes, {
+    group: "Apply",
+    placeholder: "NUMBER",
+    what: "how often a transaction is tried again after a deadlock or a lock wait",
+    why: "The server's own default (`replica_transaction_retries`).",
+  }),
+
+  relayFileSize: size(4 * KIB, GIB)
+    .prefault("128M")
+    .register(optionNotes, {
+      group: "Relay log",
+      placeholder: "SIZE",
+      what: "size at which a new relay log file begins",
+      why: "Files are removed whole, so a smaller size frees space sooner. A transaction is never cut: it may make its file larger.",
+    }),
+  relayTotalSize: size(MIB, 1024 * TIB)
+    .prefault("8G")
+    .register(optionNotes, {
+      group: "Relay log",
+      placeholder: "SIZE",
+      what: "size of the whole relay log at which the receiver waits for the applier",
+      why: "Waiting is safe as long as the source keeps its binlog. With `semi-sync`, a receiver that waits does not acknowledge: give it room for the longest backlog that you expect.",
+    }),
+
+  skipPreflight: onOff().prefault(false).register(optionNotes, {
+    group: "Run",
+    what: "start although the preflight was not run",
+    why: "For a restart where the servers were checked before; what is unsafe then shows as an error while running.",
+  }),
+  logFormat: oneOf("text", "json").prefault("text").register(optionNotes, {
+    group: "Run",
+    what: "how log lines look on standard error",
+  }),
+  json: onOff().prefault(false).register(optionNotes, {
+    group: "Run",
+    what: "report in JSON on standard output",
+    why: "`replicate` prints one object per line, each a whole status, every 10 s and once at the end.",
+  }),
+});
+
+export type Options = z.output<typeof optionsSchema>;
+export type OptionName = keyof Options;
+
+export interface OptionFacts extends OptionNotes {
+  name: OptionName;
+  /** `start-from`: the key in abreast.yaml, and the flag without its dashes. */
+  key: string;
+  variable: string;
+  /** As a user would write it; undefined when there is none. */
+  defaultText: string | undefined;
+  isRequired: boolean;
+  isSwitch: boolean;
+  /** `own|preserve`, or what stands for the value. Empty for a switch. */
+  placeholder: string;
+  schema: z.ZodType;
+}
+
+export const OPTIONS: ReadonlyMap<OptionName, OptionFacts> = new Map(
+  (Object.keys(optionsSchema.shape) as OptionName[]).map((name) => [name, factsOf(name)]),
+);
+
+function factsOf(name: OptionName): OptionFacts {
+  const schema = optionsSchema.shape[name];
+  const notes = optionNotes.get(schema);
+  if (notes === undefined) throw new TypeError(`option ${name} has no notes`);
+  const defaultValue =
+    schema instanceof z.ZodPrefault ? (schema.def.defaultValue as string | number | boolean) : undefined;
+  const inner = schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional ? schema.def.innerType : schema;
+  const isSwitch = typeof defaultValue === "boolean";
+  const choices = inner instanceof z.ZodEnum ? inner.options.join("|") : "";
+  const key = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return {
+    ...notes,
+    name,
+    key,
+    variable: `ABREAST_${key.replaceAll("-", "_").toUpperCase()}`,
+    defaultText: defaultValue === undefined ? undefined : String(defaultValue),
+    isRequired: inner === schema,
+    isSwitch,
+    placeholder: isSwitch ? "" : (notes.placeholder ?? choices),
+    schema,
+  };
+}
