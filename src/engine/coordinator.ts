@@ -4,6 +4,7 @@ import type { ReplicationError } from "../base/error.ts";
 import type { Checkpoint, Intent } from "../apply/checkpoint.ts";
 import { isPackable, type Job } from "../apply/job.ts";
 import type { Worker } from "../apply/worker.ts";
+import type { BinlogFormat } from "../binlog/format.ts";
 import { createScheduler, type SchedulerState, step } from "../schedule/scheduler.ts";
 import type { Run, SchedulerEffect, SchedulerInput, SchedulerOptions } from "../schedule/scheduler-types.ts";
 import type { Transaction } from "../transaction/transaction.ts";
@@ -40,6 +41,7 @@ export class Coordinator {
   #waiters: (() => void)[] = [];
   #drained: (() => void) | undefined;
   #lastErrors = new Map<number, ReplicationError>();
+  #format: BinlogFormat | undefined;
   #runs = 0;
   #retries = 0;
 
@@ -96,8 +98,20 @@ export class Coordinator {
         bytes: transaction.bytes,
         rows: transaction.rows,
         alone: !isPackable(transaction) || !inMemory,
+        startsRun: !this.#continuesFormat(transaction.format),
       },
     });
+  }
+
+  #continuesFormat(format: BinlogFormat): boolean {
+    const before = this.#format;
+    this.#format = format;
+    return (
+      before === undefined ||
+      before === format ||
+      (before.serverVersion === format.serverVersion &&
+        Buffer.compare(before.postHeaderLengths, format.postHeaderLengths) === 0)
+    );
   }
 
   /** Starts nothing new; resolves when what runs has ended. */

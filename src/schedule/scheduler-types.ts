@@ -8,6 +8,8 @@ export interface SchedulerTransaction {
   rows: number;
   /** Never shares a run with others and is a barrier under every policy: DDL, XA, non-transactional changes. */
   alone: boolean;
+  /** Cannot join the run before it: its events are of another format. */
+  startsRun: boolean;
 }
 
 /** Consecutive transactions that one worker applies as one transaction of the target: ordinals `first` to `last`, both included. */

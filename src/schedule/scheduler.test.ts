@@ -88,7 +88,7 @@ function drive(
       arrived++;
       say({
         type: "transaction",
-        transaction: { ordinal: arrived, bytes: part.bytes, rows: 1, alone: part.alone === 0 },
+        transaction: { ordinal: arrived, bytes: part.bytes, rows: 1, alone: part.alone === 0, startsRun: false },
       });
       continue;
     }

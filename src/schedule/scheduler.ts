@@ -241,7 +241,8 @@ function nextRun(state: SchedulerState): Run | undefined {
     state.pendingBytes -= at(state, end).transaction.bytes;
     end++;
     const next = state.window[end];
-    if (next === undefined || next.phase !== "pending" || next.transaction.alone) break;
+    if (next === undefined || next.phase !== "pending") break;
+    if (next.transaction.alone || next.transaction.startsRun) break;
     if (end - start >= transactionsMax || run.bytes + next.transaction.bytes > packBytesMax) break;
     if (!isReady(state, end, run.first)) break;
     run.last = next.transaction.ordinal;

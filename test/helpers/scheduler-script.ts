@@ -10,7 +10,7 @@ const POLICIES: Record<string, () => Policy> = { single: singlePolicy };
  * Lines that start with `#` are prose. The commands:
  *
  *     scheduler workers=2 policy=single order=preserve pack=3 bytes=1000 retries=2
- *     transactions 1-5 bytes=10 alone        arrive, in order
+ *     transactions 1-5 bytes=10 alone new-format
  *     executed w0 / committed w0             what a worker tells
  *     failed w0 now|later|never              it rolled its run back
  *     lost w0 / ready w0                     its session
@@ -76,6 +76,7 @@ class Player {
             bytes: number("bytes", 10),
             rows: number("rows", 1),
             alone: words.includes("alone"),
+            startsRun: words.includes("new-format"),
           };
           answers.push(...this.#step({ type: "transaction", transaction }));
         }

@@ -1,0 +1,105 @@
+import type { Log } from "../base/log.ts";
+import { ReplicationError } from "../base/error.ts";
+import type { ServerAddress } from "../base/server-url.ts";
+import { CHECKPOINT_DDL, readCheckpoints, type StoredCheckpoints } from "../apply/checkpoint.ts";
+import { readTargetFacts, type RowsSession, type TargetFacts } from "../apply/statement/target.ts";
+import { openControlSession } from "../apply/target-session.ts";
+import type { Session } from "../wire/session.ts";
+
+const RECONNECT_MS = { first: 200, max: 5_000 };
+
+/**
+ * The engine's own session on the target, which holds the channel's lock. When it is lost (the target restarted), it comes back and takes the lock again; if
+ * another engine was quicker, this one ends as FENCED. Between the two nothing breaks: the workers' checkpoint rows fence by themselves.
+ */
+export class Target {
+  session: Session;
+  readonly facts: TargetFacts;
+  readonly serverVersion: string;
+  readonly packetBytesMax: number;
+  readonly gtidModeOn: boolean;
+  readonly #address: ServerAddress;
+  readonly #channel: string;
+  readonly #log: Log;
+  readonly #onFatal: (error: ReplicationError) => void;
+  #closed = false;
+
+  static async open(
+    address: ServerAddress,
+    channel: string,
+    log: Log,
+    onFatal: (error: ReplicationError) => void,
+  ): Promise<Target> {
+    const session = await openControlSession(address, channel);
+    try {
+      for (const sql of CHECKPOINT_DDL) await session.execute(sql);
+      const facts = await readTargetFacts(rowsSession(session));
+      const packetBytesMax = Number(await session.queryValue("SELECT @@max_allowed_packet"));
+      const gtidModeOn = facts.flavour === "mysql" && (await session.queryValue("SELECT @@GLOBAL.gtid_mode")) === "ON";
+      return new Target(session, { address, channel, log, onFatal, facts, packetBytesMax, gtidModeOn });
+    } catch (error) {
+      session.destroy();
+      throw error;
+    }
+  }
+
+  private constructor(
+    session: Session,
+    about: {
+      address: ServerAddress;
+      channel: string;
+      log: Log;
+      onFatal: (error: ReplicationError) => void;
+      facts: TargetFacts;
+      packetBytesMax: number;
+      gtidModeOn: boolean;
+    },
+  ) {
+    this.session = session;
+    this.serverVersion = session.serverVersion.text;
+    this.facts = about.facts;
+    this.packetBytesMax = about.packetBytesMax;
+    this.gtidModeOn = about.gtidModeOn;
+    this.#address = about.address;
+    this.#channel = about.channel;
+    this.#log = about.log;
+    this.#onFatal = about.onFatal;
+    session.onClosed = () => void this.#comeBack();
+  }
+
+  async readCheckpoints(): Promise<StoredCheckpoints> {
+    await this.session.execute("BEGIN");
+    const stored = await readCheckpoints(this.session, this.#channel);
+    await this.session.execute("COMMIT");
+    return stored;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.session.onClosed = () => {};
+    if (!this.session.closed) await this.session.close();
+  }
+
+  async #comeBack(): Promise<void> {
+    for (let waitMs = RECONNECT_MS.first; !this.#closed; waitMs = Math.min(2 * waitMs, RECONNECT_MS.max)) {
+      try {
+        const session = await openControlSession(this.#address, this.#channel);
+        if (this.#closed) return session.destroy();
+        this.session = session;
+        session.onClosed = () => void this.#comeBack();
+        return;
+      } catch (error) {
+        if (this.#closed) return;
+        if (error instanceof ReplicationError && error.retry !== "later") return this.#onFatal(error);
+        this.#log.warn("the target cannot be reached", {
+          error: error instanceof Error ? error.message : String(error),
+        });
+        await new Promise((resolve) => setTimeout(resolve, waitMs));
+      }
+    }
+  }
+}
+
+const rowsSession = (session: Session): RowsSession => ({
+  rows: async (sql) => (await session.execute(sql)).at(-1)?.rows ?? [],
+});
