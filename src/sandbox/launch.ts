@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { closeSync, existsSync, openSync, readSync, fstatSync } from "node:fs";
+import { closeSync, openSync, readSync, fstatSync } from "node:fs";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createConnection } from "mysql2/promise";
@@ -8,7 +8,7 @@ import type { RowDataPacket } from "mysql2/promise";
 import { ReplicationError } from "../base/error.ts";
 import { lastLines } from "./failure.ts";
 import type { ServerFlavour } from "./flavours.ts";
-import { identifyProcess, signalProcess } from "./process.ts";
+import { boundToUs, identifyProcess, signalProcess } from "./process.ts";
 import type { Command, ProcessIdentity } from "./process.ts";
 import type { ServerPlace } from "./server-options.ts";
 
@@ -33,7 +33,7 @@ export interface Launch {
   /** The error log goes away when the start fails. */
   temporaryData: boolean;
   /** The server ends with this process, however that ends. */
-  boundToUs: boolean;
+  endsWithUs: boolean;
   onStarted: (identity: ProcessIdentity) => void;
   onEnded: (identity: ProcessIdentity) => void;
 }
@@ -45,7 +45,7 @@ export async function launchServer(launch: Launch): Promise<ProcessIdentity> {
   const logStart = fstatSync(log).size;
   let child: ChildProcess;
   try {
-    const { file, args, env } = boundCommand(launch);
+    const { file, args, env } = launch.endsWithUs ? boundToUs(launch.command) : launch.command;
     // A group of its own: Ctrl-C in a terminal reaches us alone, and we end the servers in our order.
     child = spawn(file, args, { env, stdio: ["ignore", log, log], detached: true });
   } finally {
@@ -71,13 +71,6 @@ export async function launchServer(launch: Launch): Promise<ProcessIdentity> {
     }
     await sleep(POLL_MS);
   }
-}
-
-/** Where util-linux is: the kernel ends the server when we end in a way that leaves us no time (kill -9). */
-function boundCommand({ command, boundToUs }: Launch): Command {
-  const setpriv = ["/usr/bin/setpriv", "/bin/setpriv"].find((path) => existsSync(path));
-  if (!boundToUs || setpriv === undefined) return command;
-  return { file: setpriv, args: ["--pdeathsig", "TERM", command.file, ...command.args], env: command.env };
 }
 
 async function answers(place: ServerPlace): Promise<boolean> {

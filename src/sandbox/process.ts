@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync } from "node:fs";
+import { accessSync, closeSync, constants, existsSync, openSync, readFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** A program ready for `spawn(file, args, { env })`. */
@@ -65,6 +66,30 @@ function bootId(): string {
   return knownBootId;
 }
 
+/**
+ * The same command, ended by the kernel when this process ends in whatever way (PR_SET_PDEATHSIG, set by util-linux's
+ * setpriv where it is installed). Whether the program exists shows only in its exit code then.
+ */
+export function boundToUs(command: Command): Command {
+  const setpriv = ["/usr/bin/setpriv", "/bin/setpriv"].find((path) => existsSync(path));
+  if (setpriv === undefined) return command;
+  return { ...command, file: setpriv, args: ["--pdeathsig", "TERM", command.file, ...command.args] };
+}
+
+/** The program's path; undefined when no folder of PATH has it. */
+export function programOnPath(name: string): string | undefined {
+  for (const folder of (process.env["PATH"] ?? "").split(delimiter)) {
+    const file = join(folder, name);
+    try {
+      accessSync(file, constants.X_OK);
+      return file;
+    } catch {
+      // The next folder may have it.
+    }
+  }
+  return undefined;
+}
+
 export interface RunResult {
   /** Undefined when a signal ended the program. */
   exitCode: number | undefined;
@@ -84,14 +109,15 @@ export interface RunOptions {
 
 const ERRORS_LENGTH_MAX = 16_384;
 
-/** Runs a program to its end. Rejects only when it cannot be started at all (ENOENT, EACCES). */
+/** Runs a program to its end; it ends early when we do. */
 export async function runProgram(file: string, args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
   const input = options.inputFile === undefined ? "ignore" : openSync(options.inputFile, "r");
   try {
     return await new Promise<RunResult>((resolve, reject) => {
-      const child = spawn(file, args, {
+      const bound = boundToUs({ file, args: [...args], env: options.env ?? process.env });
+      const child = spawn(bound.file, bound.args, {
         stdio: [input, "pipe", "pipe"],
-        env: options.env ?? process.env,
+        env: bound.env,
         ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
       });
       let output = "";

@@ -205,7 +205,7 @@ class LocalServer implements SandboxServer {
       errorLogFile: this.errorLogFile,
       place,
       temporaryData,
-      boundToUs: !detachable,
+      endsWithUs: !detachable,
       onStarted: (started) => {
         this.#lastProcess = started;
         this.#running = { identity: started, temporaryFolder: temporaryData ? runFolder : undefined };

@@ -37,7 +37,7 @@ const FILLING = "abreast-filling";
 
 /** A data folder without files yet, or none at all, is to be filled; anything else is a server's data. */
 export async function isUnused(dataFolder: string): Promise<boolean> {
-  const names = await readdir(dataFolder).catch((error: NodeJS.ErrnoException) => {
+  const names = await readdir(dataFolder).catch((error: NodeJS.ErrnoException): string[] => {
     if (error.code === "ENOENT") return [];
     throw error;
   });
