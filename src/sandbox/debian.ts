@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { ReplicationError } from "../base/error.ts";
 import { fetchFailure } from "./failure.ts";
 import type { DebianOrigin } from "./flavours.ts";
-import { runProgram } from "./process.ts";
+import { programOnPath, runProgram } from "./process.ts";
 import type { RunResult } from "./process.ts";
 
 /**
@@ -51,26 +51,19 @@ function archivesFolder(workFolder: string): string {
 
 async function prepareApt(fetch: DebianFetch): Promise<RunApt> {
   const { origin, workFolder, variable } = fetch;
+  for (const program of ["apt-get", "apt-config", "dpkg-deb", "tar", "bash"]) {
+    if (programOnPath(program) !== undefined) continue;
+    throw new ReplicationError("SANDBOX", `this machine has no ${program} to fetch the server with`, {
+      hint: `give a server of your own: ${variable}=/path/to/mysqld`,
+    });
+  }
   const environment = { ...process.env, LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive" };
-  const run = async (
-    args: readonly string[],
-    env: NodeJS.ProcessEnv,
-    onLine?: (line: string) => void,
-  ): Promise<RunResult> => {
-    try {
-      return await runProgram("apt-get", args, {
-        env,
-        cwd: archivesFolder(workFolder),
-        ...(onLine === undefined ? {} : { onLine }),
-      });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-      throw new ReplicationError("SANDBOX", "this machine has no apt-get to fetch the server with", {
-        hint: `give a server of your own: ${variable}=/path/to/mysqld`,
-        cause: error,
-      });
-    }
-  };
+  const run = (args: readonly string[], env: NodeJS.ProcessEnv, onLine?: (line: string) => void): Promise<RunResult> =>
+    runProgram("apt-get", args, {
+      env,
+      cwd: archivesFolder(workFolder),
+      ...(onLine === undefined ? {} : { onLine }),
+    });
 
   await mkdir(join(archivesFolder(workFolder), "partial"), { recursive: true });
   await mkdir(join(workFolder, "lists", "partial"), { recursive: true });

