@@ -69,7 +69,7 @@ export function exampleWorker(changes: Partial<WorkerStatus> = {}): WorkerStatus
   return {
     worker: 0,
     state: "Executing event",
-    sinceMs: 300,
+    sinceMs: AT_MS - 300,
     gtid: "3e11fa47-71ca-11e1-9e33-c80aa9429562:60001",
     transactionsInRun: 400,
     rowsDone: 1200,

@@ -1,0 +1,169 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { exampleStatus, exampleWorker } from "../../../test/helpers/example-status.ts";
+import { renderLiveLine, renderPlainLine } from "./line.ts";
+import { ratesBetween } from "./rates.ts";
+import { renderStatus } from "./status.ts";
+import { renderSummary } from "./summary.ts";
+import { cut, formatBytes, formatCount, formatDuration, formatPercent } from "./units.ts";
+
+const RATES = { transactionsPerS: 12_345.4, rowsPerS: 49_380, caughtUpInMs: 95_000 };
+const LARGE = exampleWorker({ rowsDone: 345_678, rowsTotal: 1_000_000, transactionsInRun: 1 });
+
+describe("units", () => {
+  test.each([
+    [0, "0 B"],
+    [999, "999 B"],
+    [1000, "1.0 KiB"],
+    [1536, "1.5 KiB"],
+    [102_400, "100 KiB"],
+    [1023 * 1024, "1.0 MiB"],
+    [5_242_880, "5.0 MiB"],
+    [9e15, "8.0 PiB"],
+  ])("%d bytes are %s", (bytes, text) => expect(formatBytes(bytes)).toBe(text));
+
+  test.each([
+    [0, "0 s"],
+    [49, "0 s"],
+    [400, "0.4 s"],
+    [9949, "9.9 s"],
+    [9950, "10 s"],
+    [59_499, "59 s"],
+    [59_500, "1 min 00 s"],
+    [200_000, "3 min 20 s"],
+    [7_500_000, "2 h 05 min"],
+    [86_399_999, "1 d 00 h"],
+    [273_600_000, "3 d 04 h"],
+  ])("%d ms are %s", (ms, text) => expect(formatDuration(ms)).toBe(text));
+
+  test("counts have groups of three, and a share is never 100 % before it is whole", () => {
+    expect([0, 999, 1000, 1_234_567.6].map(formatCount)).toEqual(["0", "999", "1,000", "1,234,568"]);
+    expect(formatPercent(999_999, 1_000_000)).toBe("99 %");
+    expect(formatPercent(3, 3)).toBe("100 %");
+  });
+
+  test("a cut text is as wide as asked and says that it is cut", () => {
+    expect(cut("Waiting", 7)).toBe("Waiting");
+    expect(cut("Waiting", 5)).toBe("Wait…");
+    expect(cut("Waiting", 0)).toBe("");
+  });
+});
+
+describe("rates", () => {
+  const later = exampleStatus();
+  const earlier = exampleStatus({
+    atMs: later.atMs - 2000,
+    backlogBytes: later.backlogBytes + 2_097_152,
+    applied: { ...later.applied, transactions: 58_000, rows: 232_000 },
+  });
+
+  test("they are differences per second, and a shrinking backlog tells when it will be gone", () => {
+    expect(ratesBetween(earlier, later)).toEqual({ transactionsPerS: 1000, rowsPerS: 4000, caughtUpInMs: 5000 });
+  });
+
+  test("a backlog that grows or stands has no end in sight", () => {
+    expect(ratesBetween({ ...earlier, backlogBytes: later.backlogBytes }, later).caughtUpInMs).toBeUndefined();
+    expect(ratesBetween({ ...earlier, backlogBytes: 0 }, later).caughtUpInMs).toBeUndefined();
+  });
+
+  test("two statuses of the same moment give no rate instead of an infinite one", () => {
+    expect(ratesBetween(later, later)).toEqual({ transactionsPerS: 0, rowsPerS: 0, caughtUpInMs: undefined });
+  });
+});
+
+describe("the live line", () => {
+  test.each([200, 100, 72, 40, 20, 8])("at %d columns drops what matters least", (width) => {
+    const line = renderLiveLine(exampleStatus({ workers: [exampleWorker(), LARGE] }), RATES, width);
+    expect(line.length).toBeLessThanOrEqual(width);
+    expect(line).toMatchSnapshot();
+  });
+
+  test("a caught-up replica shows lag 0 and no forecast", () => {
+    const status = exampleStatus({ lagMs: 0, backlogBytes: 0, workers: [] });
+    expect(renderLiveLine(status, { transactionsPerS: 40, rowsPerS: 160, caughtUpInMs: undefined }, 120)).toBe(
+      "lag 0 s | 40 tx/s | 160 rows/s | backlog 0 B | binlog.000003:99614720",
+    );
+  });
+
+  test("before anything is known it still is a line", () => {
+    const status = exampleStatus({ state: "starting", lagMs: undefined, backlogBytes: 0, workers: [] });
+    status.applied.position = undefined;
+    expect(renderLiveLine(status, { transactionsPerS: 0, rowsPerS: 0, caughtUpInMs: undefined }, 120)).toBe(
+      "starting | lag unknown | 0 tx/s | 0 rows/s | backlog 0 B",
+    );
+  });
+
+  test("what keeps it from running comes first", () => {
+    expect(renderLiveLine(exampleStatus({ state: "paused" }), RATES, 30)).toBe("paused | lag 12 s");
+    const status = exampleStatus();
+    status.receiver = {
+      ...status.receiver,
+      state: "Reconnecting after a failed source event read",
+      lastError: "ECONNREFUSED",
+    };
+    expect(renderLiveLine(status, RATES, 50)).toBe("connecting to source: ECONNREFUSED | lag 12 s");
+    expect(renderLiveLine(status, RATES, 30)).toBe("connecting to source: ECONNRE…");
+    expect(renderStatus(status, 100)).toContain("Replica_IO_Running: Connecting");
+  });
+
+  test("it never exceeds the terminal, however narrow", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 250 }), (width) => {
+        const line = renderLiveLine(exampleStatus({ workers: [LARGE] }), RATES, width);
+        expect(line.length).toBeLessThanOrEqual(width);
+      }),
+    );
+  });
+});
+
+test("a plain line has its time and channel, and all of it", () => {
+  expect(renderPlainLine(exampleStatus({ channel: "east" }), RATES)).toBe(
+    "2025-06-01T12:00:00.000Z east: lag 12 s, 12,345 tx/s, 49,380 rows/s, backlog 5.0 MiB, caught up in 1 min 35 s, binlog.000003:99614720",
+  );
+});
+
+describe("the status", () => {
+  test.each([160, 100, 60])("at %d columns reads like SHOW REPLICA STATUS and a process list", (width) => {
+    const idle = exampleWorker({
+      worker: 1,
+      state: "Waiting for an event from Coordinator",
+      gtid: undefined,
+      transactionsInRun: 0,
+      rowsDone: 0,
+      rowsTotal: 0,
+    });
+    expect(renderStatus(exampleStatus({ workers: [LARGE, idle] }), width)).toMatchSnapshot();
+  });
+
+  test("an error is shown with where and what to do", () => {
+    const status = exampleStatus({
+      state: "failed",
+      error: {
+        code: "CONFLICT",
+        message: "a row to delete is missing",
+        where: { table: "shop.orders", worker: 0 },
+        hint: "compare the table with: abreast verify",
+      },
+    });
+    const text = renderStatus(status, 120);
+    expect(text).toContain("Last_Error: CONFLICT: a row to delete is missing at table shop.orders, worker 0");
+    expect(text).toContain("Try: compare the table with: abreast verify");
+  });
+
+  test("a long GTID set breaks behind its commas and is whole when joined", () => {
+    const uuid = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+    const gtids = Array.from({ length: 6 }, (_, i) => `${uuid.slice(0, -1)}${i}:1-${i + 5}`).join(",");
+    const status = exampleStatus();
+    status.applied.position = { file: "binlog.000003", position: 4, gtids };
+    const text = renderStatus(status, 90);
+    expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThanOrEqual(140);
+    expect(text.replaceAll(/\n +(?=3e11)/g, "")).toContain(`Executed_Gtid_Set: ${gtids}`);
+  });
+});
+
+test("the summary says how far the target is and what was done", () => {
+  expect(renderSummary(exampleStatus({ state: "stopped", lagMs: 0 }), 45_000)).toMatchSnapshot();
+  const unused = exampleStatus({ state: "failed", lagMs: undefined });
+  unused.applied = { ...unused.applied, position: undefined, transactions: 0, rows: 0, runs: 0, retries: 0 };
+  expect(renderSummary(unused, undefined)).toMatchSnapshot();
+});

@@ -1,0 +1,58 @@
+import { cut, cutStart } from "./units.ts";
+
+export interface Column {
+  title: string;
+  align: "left" | "right";
+  /** May be shortened to this width; the first such column is shortened first. */
+  widthMin?: number;
+  /** Which end is cut off. */
+  cutAt?: "start" | "end";
+  /** Left out before the table becomes wider than the terminal; the last such column goes first. */
+  isExpendable?: true;
+}
+
+/** A table as the servers' own client draws it, at most `width` columns wide where its columns allow that. */
+export function renderTable(columns: readonly Column[], rows: readonly (readonly string[])[], width: number): string {
+  const natural = columns.map((column, i) => Math.max(column.title.length, ...rows.map((row) => row[i]?.length ?? 0)));
+  const shown = columns.map((_, i) => i);
+  while (sum(shown, (i) => narrowest(columns[i], natural[i] ?? 0) + 3) + 1 > width) {
+    const dropped = shown.findLastIndex((i) => columns[i]?.isExpendable);
+    if (dropped < 0) break;
+    shown.splice(dropped, 1);
+  }
+  const widths = shrink(columns, natural, shown, width);
+  const ruler = `+${shown.map((i) => "-".repeat((widths[i] ?? 0) + 2)).join("+")}+`;
+  const line = (cells: readonly string[]): string =>
+    `|${shown.map((i) => ` ${fit(cells[i] ?? "", widths[i] ?? 0, columns[i])} `).join("|")}|`;
+  return [ruler, line(columns.map((column) => column.title)), ruler, ...rows.map(line), ruler].join("\n");
+}
+
+function shrink(
+  columns: readonly Column[],
+  natural: readonly number[],
+  shown: readonly number[],
+  width: number,
+): number[] {
+  const widths = [...natural];
+  let excess = sum(shown, (i) => (natural[i] ?? 0) + 3) + 1 - width;
+  for (const i of shown) {
+    const before = natural[i] ?? 0;
+    const after = Math.max(narrowest(columns[i], before), before - Math.max(excess, 0));
+    widths[i] = after;
+    excess -= before - after;
+  }
+  return widths;
+}
+
+function narrowest(column: Column | undefined, natural: number): number {
+  return Math.min(natural, Math.max(column?.widthMin ?? natural, column?.title.length ?? 0));
+}
+
+function fit(text: string, width: number, column: Column | undefined): string {
+  const shown = column?.cutAt === "start" ? cutStart(text, width) : cut(text, width);
+  return column?.align === "right" ? shown.padStart(width) : shown.padEnd(width);
+}
+
+function sum(items: readonly number[], of: (item: number) => number): number {
+  return items.reduce((total, item) => total + of(item), 0);
+}
