@@ -41,6 +41,12 @@ export class ByteReader {
     return this.bytes.readUIntLE(this.#take(6), 6);
   }
 
+  /** 8 bytes as a double, exact to 2^53: clocks and lengths that never come near. */
+  double64(): number {
+    const at = this.#take(8);
+    return this.bytes.readUInt32LE(at) + this.bytes.readUInt32LE(at + 4) * 0x1_0000_0000;
+  }
+
   /** 7 bytes: past 2^53 in theory only; the servers keep microseconds in it. */
   u56(): number {
     const at = this.#take(7);

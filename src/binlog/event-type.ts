@@ -66,7 +66,78 @@ export const EVENT_TYPE = {
 /** MariaDB's own types start here. */
 export const MARIADB_EVENTS_START = 160;
 
-/** As SHOW BINLOG EVENTS prints them; `Unknown(57)` for a number without a name. */
-export function eventTypeName(type: number, _flavour: BinlogFormat["flavour"]): string {
-  return `Unknown(${type})`;
+/** As SHOW BINLOG EVENTS prints them: sql/log_event.cc, get_type_str, of MySQL 9 and MariaDB 11.8. */
+const MYSQL_NAMES: Readonly<Record<number, string>> = {
+  0: "Unknown",
+  1: "Start_v3",
+  2: "Query",
+  3: "Stop",
+  4: "Rotate",
+  5: "Intvar",
+  6: "Load",
+  7: "Slave",
+  8: "Create_file",
+  9: "Append_block",
+  10: "Exec_load",
+  11: "Delete_file",
+  12: "New_load",
+  13: "RAND",
+  14: "User var",
+  15: "Format_desc",
+  16: "Xid",
+  17: "Begin_load_query",
+  18: "Execute_load_query",
+  19: "Table_map",
+  20: "Write_rows_event_old",
+  21: "Update_rows_event_old",
+  22: "Delete_rows_event_old",
+  23: "Write_rows_v1",
+  24: "Update_rows_v1",
+  25: "Delete_rows_v1",
+  26: "Incident",
+  27: "Heartbeat",
+  28: "Ignorable",
+  29: "Rows_query",
+  30: "Write_rows",
+  31: "Update_rows",
+  32: "Delete_rows",
+  33: "Gtid",
+  34: "Anonymous_Gtid",
+  35: "Previous_gtids",
+  36: "Transaction_context",
+  37: "View_change",
+  38: "XA_prepare",
+  39: "Update_rows_partial",
+  40: "Transaction_payload",
+  41: "Heartbeat_v2",
+  42: "Gtid_tagged",
+};
+
+const MARIADB_NAMES: Readonly<Record<number, string>> = {
+  160: "Annotate_rows",
+  161: "Binlog_checkpoint",
+  162: "Gtid",
+  163: "Gtid_list",
+  164: "Start_encryption",
+  165: "Query_compressed",
+  166: "Write_rows_compressed_v1",
+  167: "Update_rows_compressed_v1",
+  168: "Delete_rows_compressed_v1",
+  169: "Write_rows_compressed",
+  170: "Update_rows_compressed",
+  171: "Delete_rows_compressed",
+};
+
+/** The server's own name of the type; `Unknown(57)` for a number that has none in that flavour. */
+export function eventTypeName(type: number, flavour: BinlogFormat["flavour"]): string {
+  const name =
+    type >= MARIADB_EVENTS_START ? (flavour === "mariadb" ? MARIADB_NAMES[type] : undefined) : MYSQL_NAMES[type];
+  return name ?? `Unknown(${type})`;
+}
+
+const EVENT_TYPES: ReadonlySet<number> = new Set<number>(Object.values(EVENT_TYPE));
+
+/** Whether a table of ours has it, in either flavour. */
+export function isKnownEventType(type: number): boolean {
+  return EVENT_TYPES.has(type);
 }

@@ -1,14 +1,13 @@
-import { assert } from "../../base/assert.ts";
+import { GtidSet } from "../../gtid/mysql.ts";
 import type { BinlogFormat } from "../format.ts";
-import type { GtidSet } from "../../gtid/mysql.ts";
+import { bodyReader } from "./body.ts";
+
 export interface PreviousGtidsEvent {
   kind: "previous-gtids";
   set: GtidSet;
 }
-export function decodePreviousGtids(_event: Buffer, _format: BinlogFormat): PreviousGtidsEvent {
-  return todo();
-}
 
-const todo = (): never => {
-  assert(false, "not written yet");
-};
+/** PREVIOUS_GTIDS (35): every GTID in the files before this one, as `GtidSet.decode` reads them. Second event of a file, since 5.6. */
+export function decodePreviousGtids(event: Buffer, format: BinlogFormat): PreviousGtidsEvent {
+  return { kind: "previous-gtids", set: GtidSet.decode(bodyReader(event, format).rest()) };
+}

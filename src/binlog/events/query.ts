@@ -1,49 +1,13 @@
-import { assert } from "../../base/assert.ts";
+import { ByteReader } from "../../base/reader.ts";
+import { contentEnd } from "../checksum.ts";
 import type { BinlogFormat } from "../format.ts";
-/** Session context that a statement ran in; what the event does not say is absent. Numbers of character sets are collation ids. */
-export interface QueryStatus {
-  flags2?: number;
-  sqlMode?: bigint;
-  catalog?: string;
-  autoIncrementIncrement?: number;
-  autoIncrementOffset?: number;
-  characterSetClient?: number;
-  collationConnection?: number;
-  collationServer?: number;
-  timeZone?: string;
-  /** Number of the locale of month and day names. */
-  lcTimeNames?: number;
-  collationDatabase?: number;
-  tableMapForUpdate?: bigint;
-  masterDataWritten?: number;
-  invokerUser?: string;
-  invokerHost?: string;
-  /** `"*"`: more than 16, treat as all. */
-  updatedSchemas?: string[] | "*";
-  /** Fraction of the header's timestamp, µs. MySQL's Q_MICROSECONDS and MariaDB's Q_HRNOW. */
-  microseconds?: number;
-  explicitDefaultsForTimestamp?: boolean;
-  ddlXid?: bigint;
-  defaultCollationForUtf8mb4?: number;
-  sqlRequirePrimaryKey?: number;
-  defaultTableEncryption?: number;
-  /** MariaDB. */
-  xid?: bigint;
-  gtidFlags3?: number;
-  characterSetCollations?: { characterSet: number; collation: number }[];
-}
-/** Bits of `QueryStatus.flags2`, and of no other. */
-export const QUERY_FLAG2 = {
-  AUTO_IS_NULL: 0x4000,
-  NOT_AUTOCOMMIT: 0x80000,
-  NO_FOREIGN_KEY_CHECKS: 0x4000000,
-  RELAXED_UNIQUE_CHECKS: 0x8000000,
-  /** MariaDB. */
-  IF_EXISTS: 0x10000000,
-  INSERT_HISTORY: 0x20000000,
-  /** MariaDB: inverted in the log. */
-  CHECK_CONSTRAINT_CHECKS_OFF: 0x40000000,
-} as const;
+import { postHeaderLength } from "./body.ts";
+import { decodeQueryStatus } from "./query-status.ts";
+import type { QueryStatus } from "./query-status.ts";
+
+export { QUERY_FLAG2 } from "./query-status.ts";
+export type { QueryStatus } from "./query-status.ts";
+
 export interface QueryEvent {
   kind: "query";
   threadId: number;
@@ -54,14 +18,47 @@ export interface QueryEvent {
   /** The statement, in the character set `status.characterSetClient`: bytes, a view into the event. */
   sql: Buffer;
 }
-export function decodeQuery(_event: Buffer, _format: BinlogFormat): QueryEvent {
-  return todo();
-}
-/** Where the statement's bytes lie, without decoding the rest: `[sqlOffset(event), contentEnd)`. */
-export function querySqlOffset(_event: Buffer, _format: BinlogFormat): number {
-  return todo();
+
+/** Before 5.0 there were no status variables, and two bytes less. */
+const POST_HEADER_LENGTH = 13;
+const OLD_POST_HEADER_LENGTH = 11;
+const SCHEMA_LENGTH_OFFSET = 8;
+const STATUS_LENGTH_OFFSET = 11;
+
+/**
+ * QUERY (2; Query_event, libbinlogevents/include/statement_events.h, 8.0):
+ *
+ *     u32 thread id; u32 execution seconds; u8 length of schema; u16 error code; u16 length of status variables; [fields of later versions]
+ *     status variables; schema; 0; statement to the end
+ */
+export function decodeQuery(event: Buffer, format: BinlogFormat): QueryEvent {
+  const postHeader = postHeaderLength(event, format, POST_HEADER_LENGTH);
+  const reader = new ByteReader(event, format.headerLength, contentEnd(event, format));
+  const body = reader.offset + postHeader;
+  const threadId = reader.u32();
+  const executionSeconds = reader.u32();
+  const schemaLength = reader.u8();
+  const errorCode = reader.u16();
+  const statusLength = postHeader > OLD_POST_HEADER_LENGTH ? reader.u16() : 0;
+  if (body < reader.offset) reader.fail("a query's fixed part is too short");
+  reader.skip(body - reader.offset);
+  if (reader.offset + statusLength > reader.end) reader.fail("a query's status variables run past its end");
+  const status = decodeQueryStatus(reader, reader.offset + statusLength);
+  const schema = reader.text(schemaLength);
+  reader.skip(1);
+  return { kind: "query", threadId, executionSeconds, errorCode, schema, status, sql: reader.rest() };
 }
 
-const todo = (): never => {
-  assert(false, "not written yet");
-};
+/** Where the statement's bytes begin, without decoding the rest; they end with the event's content. Allocates nothing. */
+export function querySqlOffset(event: Buffer, format: BinlogFormat): number {
+  const fixed = format.headerLength;
+  const postHeader = postHeaderLength(event, format, POST_HEADER_LENGTH);
+  const end = contentEnd(event, format);
+  if (fixed + POST_HEADER_LENGTH > end)
+    new ByteReader(event, Math.min(fixed, event.length), end).skip(POST_HEADER_LENGTH);
+  const schemaLength = event[fixed + SCHEMA_LENGTH_OFFSET] as number;
+  const statusLength = postHeader > OLD_POST_HEADER_LENGTH ? event.readUInt16LE(fixed + STATUS_LENGTH_OFFSET) : 0;
+  const offset = fixed + postHeader + statusLength + schemaLength + 1;
+  if (offset > end) new ByteReader(event, fixed, end).fail("a query has no room for its statement");
+  return offset;
+}

@@ -1,14 +1,14 @@
-import { assert } from "../../base/assert.ts";
 import type { BinlogFormat } from "../format.ts";
+import { bodyReader } from "./body.ts";
+
 export interface RandEvent {
   kind: "rand";
   seed1: bigint;
   seed2: bigint;
 }
-export function decodeRand(_event: Buffer, _format: BinlogFormat): RandEvent {
-  return todo();
-}
 
-const todo = (): never => {
-  assert(false, "not written yet");
-};
+/** RAND (13): `u64 rand_seed1; u64 rand_seed2`, for the statement that follows. */
+export function decodeRand(event: Buffer, format: BinlogFormat): RandEvent {
+  const reader = bodyReader(event, format);
+  return { kind: "rand", seed1: reader.u64(), seed2: reader.u64() };
+}
