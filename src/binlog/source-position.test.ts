@@ -3,7 +3,7 @@ import { EVENT_TYPE } from "./event-type.ts";
 import { EVENT_FLAG } from "./event.ts";
 import { nextSourcePosition } from "./source-position.ts";
 
-function event(end: number, { type = EVENT_TYPE.WRITE_ROWS as number, flags = 0, length = 100 } = {}): Buffer {
+function event(end: number, { type = 30, flags = 0, length = 100 } = {}): Buffer {
   const bytes = Buffer.alloc(length);
   bytes[4] = type;
   bytes.writeUInt32LE(length, 9);

@@ -1,0 +1,62 @@
+import type { RelayPosition, SourcePosition } from "../transaction/transaction.ts";
+import { RelayFileEvents } from "./file-events.ts";
+import type { RelayFile, RelayFiles } from "./files.ts";
+import type { Prologue } from "./prologue.ts";
+import { coversGtids, coversId, type GtidState } from "./state.ts";
+import { TransactionScanner } from "./transaction-scanner.ts";
+
+/** What is applied already: reading must begin at the transaction after it. */
+export type LocateTarget = { source: SourcePosition } | { gtids: GtidState };
+
+/**
+ * The start of the first transaction that the target does not hold, in the newest file that does not begin after it. Undefined when the log begins later than that,
+ * or ends before it.
+ */
+export async function locate(files: RelayFiles, target: LocateTarget): Promise<RelayPosition | undefined> {
+  for (const { number, bytes } of [...files.all].toReversed()) {
+    const file = await RelayFileEvents.open(files, number);
+    try {
+      if (!beginsWithin(file.prologue, target)) continue;
+      return await locateIn(file, bytes, target, files.after(number));
+    } finally {
+      await file.close();
+    }
+  }
+  return undefined;
+}
+
+function beginsWithin(prologue: Prologue, target: LocateTarget): boolean {
+  if ("gtids" in target) return coversGtids(target.gtids, prologue.gtids);
+  return prologue.source.file === target.source.file && prologue.source.position <= target.source.position;
+}
+
+async function locateIn(
+  file: RelayFileEvents,
+  bytes: number,
+  target: LocateTarget,
+  after: RelayFile | undefined,
+): Promise<RelayPosition | undefined> {
+  const scanner = new TransactionScanner(file.prologue);
+  let start = file.start;
+  let reached = file.prologue.source.position;
+  for (let at = file.start; at < bytes;) {
+    const batch = await file.read(at, bytes);
+    for (const [index, event] of batch.events.entries()) {
+      const boundary = scanner.take(event);
+      at = batch.ends[index] as number;
+      if (boundary === "inside") continue;
+      if (boundary === "end" && !isApplied(scanner, target)) return { file: file.number, offset: start };
+      start = at;
+      if (scanner.tracker.file === file.prologue.source.file) reached = scanner.tracker.position;
+    }
+  }
+  if (after !== undefined) return { file: after.number, offset: 0 };
+  if ("source" in target && target.source.position > reached) return undefined;
+  return { file: file.number, offset: start };
+}
+
+/** Whether the transaction that just ended is in the target. */
+function isApplied(scanner: TransactionScanner, target: LocateTarget): boolean {
+  if ("gtids" in target) return coversId(target.gtids, scanner.id);
+  return scanner.tracker.position <= target.source.position;
+}
