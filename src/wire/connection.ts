@@ -33,8 +33,9 @@ export class Connection {
       this.#bytesRead += chunk.length;
       try {
         reader.push(chunk);
-      } catch (cause) {
-        this.destroy(this.#lost("broken packets", cause));
+      } catch (error) {
+        if (!(error instanceof ReplicationError)) throw error;
+        this.destroy(error);
       }
     });
     this.#socket.on("error", (cause: NodeJS.ErrnoException) =>

@@ -1,4 +1,5 @@
 import { assert } from "../base/assert.ts";
+import { ReplicationError } from "../base/error.ts";
 
 /** A payload of this length or more travels as several packets; the last one is shorter, perhaps empty (`sql/net_serv.cc`, MAX_PACKET_LENGTH). */
 export const PACKET_PAYLOAD_MAX = 0xff_ff_ff;
@@ -26,7 +27,7 @@ export class PacketReader {
     this.#onPacket = onPacket;
   }
 
-  /** @throws RangeError when the payload would exceed what any server sends */
+  /** @throws ReplicationError CONNECTION_LOST when the payload would exceed what any server sends */
   push(chunk: Buffer): void {
     let at = 0;
     const end = chunk.length;
@@ -60,7 +61,9 @@ export class PacketReader {
       this.#finish(chunk.subarray(at, at + length), sequenceId);
       return at + length;
     }
-    if (this.#partsBytes + length > PAYLOAD_BYTES_MAX) throw new RangeError("a packet exceeds 1 GiB");
+    if (this.#partsBytes + length > PAYLOAD_BYTES_MAX) {
+      throw new ReplicationError("CONNECTION_LOST", "the peer sends a packet above 1 GiB");
+    }
     this.#partial = Buffer.allocUnsafeSlow(length);
     this.#partialFilled = chunk.copy(this.#partial, 0, at);
     this.#header[3] = sequenceId;

@@ -5,7 +5,7 @@ import { login, type LoginOptions } from "./login.ts";
 import { packetCount } from "./packet.ts";
 import type { ServerVersion } from "./server-version.ts";
 import { readErrorPacket } from "./sql-error.ts";
-import { type ExecuteResult, type StatementResult, TextResultReader } from "./text-result.ts";
+import { type ExecuteResult, type Outcome, type StatementResult, TextResultReader } from "./text-result.ts";
 
 export type { ExecuteResult, StatementResult } from "./text-result.ts";
 
@@ -131,7 +131,7 @@ export class Session {
       );
       return;
     }
-    const outcome = first.reader.push(payload, sequenceId);
+    const outcome = this.#read(first, payload, sequenceId);
     if (outcome === "more") return;
     if (outcome === "broken") {
       this.#connection.destroy(new ReplicationError("CONNECTION_LOST", `${this.server} sent packets out of order`));
@@ -140,6 +140,16 @@ export class Session {
     this.#pending.shift();
     if (outcome === "done") first.resolve(first.reader.results as ExecuteResult<never>);
     else first.reject(readErrorPacket(payload, this.server));
+  }
+
+  #read(first: Pending, payload: Buffer, sequenceId: number): Outcome {
+    try {
+      return first.reader.push(payload, sequenceId);
+    } catch (error) {
+      // A packet shorter than what it must hold.
+      if (error instanceof RangeError) return "broken";
+      throw error;
+    }
   }
 
   #ended(error: ReplicationError): void {

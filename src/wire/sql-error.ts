@@ -65,7 +65,7 @@ export function sqlErrorCode(sqlCode: number): ErrorCode {
 
 /** Reads an ERR packet: 0xff, number, `#` and SQL state, message. */
 export function readErrorPacket(payload: Buffer, server: string): SqlError {
-  const sqlCode = payload.readUInt16LE(1);
+  const sqlCode = payload.length < 3 ? 0 : payload.readUInt16LE(1);
   const hasState = payload[3] === 0x23;
   const sqlState = hasState ? payload.toString("latin1", 4, 9) : "HY000";
   const message = payload.toString("utf8", hasState ? 9 : 3);
