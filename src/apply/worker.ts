@@ -1,4 +1,5 @@
 import { assert } from "../base/assert.ts";
+import { systemClock } from "../base/clock.ts";
 import { ReplicationError } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
 import type { ServerAddress } from "../base/server-url.ts";
@@ -48,12 +49,13 @@ export class Worker {
   readonly #options: WorkerOptions;
   #phase: Phase = { name: "connecting" };
   #session: WorkerSession | undefined;
-  #sinceMs: number;
+  #sinceMs = systemClock.nowMs();
+  #committedTransactions = 0;
+  #retries = 0;
   #wakeSleeper: () => void = () => {};
 
-  constructor(options: WorkerOptions, nowMs: number) {
+  constructor(options: WorkerOptions) {
     this.#options = options;
-    this.#sinceMs = nowMs;
   }
 
   get #worker(): number {
@@ -71,6 +73,7 @@ export class Worker {
   async execute(job: Job): Promise<void> {
     if (this.#phase.name === "stopped") return;
     const session = this.#session;
+    if (job.run.attempt > 1) this.#retries++;
     assert(this.#phase.name === "idle" && session !== undefined, "a worker applies one run at a time");
     this.#enter({ name: "executing", job });
     try {
@@ -95,7 +98,7 @@ export class Worker {
       if (session.session.closed) return this.#resolveCommit(job, error);
       return this.#failed(session, job, error);
     }
-    this.#committed();
+    this.#committed(job);
   }
 
   /** Ends at once. What is open is rolled back by the server; a commit that was sent may still happen, and the checkpoint tells. */
@@ -110,17 +113,27 @@ export class Worker {
     else session.destroy();
   }
 
-  status(): { phase: Phase["name"]; sinceMs: number; job: Job | undefined; eventBytesSent: number } {
+  status(): {
+    phase: Phase["name"];
+    sinceMs: number;
+    job: Job | undefined;
+    eventBytesSent: number;
+    committedTransactions: number;
+    retries: number;
+  } {
     const phase = this.#phase;
     return {
       phase: phase.name,
       sinceMs: this.#sinceMs,
       job: "job" in phase ? phase.job : undefined,
       eventBytesSent: this.#session?.eventBytesSent ?? 0,
+      committedTransactions: this.#committedTransactions,
+      retries: this.#retries,
     };
   }
 
-  #committed(): void {
+  #committed(job: Job): void {
+    this.#committedTransactions += job.transactions.length;
     this.#enter({ name: "idle" });
     this.#options.events.committed(this.#worker);
   }
@@ -165,7 +178,7 @@ export class Worker {
     if (session === undefined) return;
     try {
       const done = await this.#isCommitted(session, job);
-      if (done) return this.#committed();
+      if (done) return this.#committed(job);
       this.#enter({ name: "idle" });
       this.#options.events.failed(this.#worker, "later", error as ReplicationError);
     } catch (again) {
@@ -244,19 +257,30 @@ export class Worker {
   #enter(phase: Phase): void {
     if (this.#phase.name === "stopped") return;
     this.#phase = phase;
-    this.#sinceMs = Date.now();
+    this.#sinceMs = systemClock.nowMs();
   }
 }
 
-/** The target tells a client only `Unknown error` for a row that it could not apply; its warnings say more. */
+/** ER_KEY_NOT_FOUND and ER_DUP_ENTRY: the target's rows are not those that the source had. */
+const CONFLICTS = new Set([1032, 1062]);
+const ER_UNKNOWN_ERROR = 1105;
+
+/** Says in the operator's words what the target refused. Where a client is told only `Unknown error`, the server's error log has the reason (MySQL 8.0.22+). */
 async function explain({ session }: WorkerSession, error: ReplicationError): Promise<ReplicationError> {
   if (!(error instanceof SqlError)) return error;
-  const warnings = await session.query("SHOW WARNINGS").catch(() => []);
-  const details = warnings
-    .map((row) => `${row["Message"]} (${row["Code"]})`)
-    .filter((text) => !error.message.includes(text));
-  const hint = "compare the row on both sides (`abreast verify`), repair the target, and start again";
-  return new ReplicationError("APPLY", [error.message, ...new Set(details)].join("; "), {
+  const isConflict = CONFLICTS.has(error.sqlCode);
+  const logged =
+    error.sqlCode === ER_UNKNOWN_ERROR
+      ? await session
+          .queryValue(
+            "SELECT DATA FROM performance_schema.error_log WHERE THREAD_ID=PS_CURRENT_THREAD_ID() ORDER BY LOGGED DESC LIMIT 1",
+          )
+          .catch(() => undefined)
+      : undefined;
+  const hint = isConflict
+    ? "find what else writes to the target; `abreast verify` shows the rows that differ; repair them and start again"
+    : "mend the cause on the target and start again: the transaction is tried from its start";
+  return new ReplicationError(isConflict ? "CONFLICT" : "APPLY", logged ?? error.message, {
     where: error.where,
     hint: error.hint ?? hint,
     cause: error,

@@ -8,7 +8,7 @@ import type { BinlogFormat } from "../binlog/format.ts";
 import { createScheduler, type SchedulerState, step } from "../schedule/scheduler.ts";
 import type { Run, SchedulerEffect, SchedulerInput, SchedulerOptions } from "../schedule/scheduler-types.ts";
 import type { Transaction } from "../transaction/transaction.ts";
-import { advanced, gtidText, type Progress } from "./progress.ts";
+import { advance, copyProgress, gtidText, type Progress } from "./progress.ts";
 
 /** Enough that the largest run can be packed while the one before is applied. */
 const QUEUE_RUNS = 3;
@@ -20,7 +20,7 @@ export interface CoordinatorOptions {
   intent: Intent | undefined;
   clock: Clock;
   /** The low-water mark moved; `last` is the newest transaction below it. */
-  onAdvance: (progress: Progress, last: Transaction) => void;
+  onAdvance: (last: Transaction) => void;
   onFatal: (error: ReplicationError) => void;
 }
 
@@ -42,24 +42,37 @@ export class Coordinator {
   #drained: (() => void) | undefined;
   #lastErrors = new Map<number, ReplicationError>();
   #format: BinlogFormat | undefined;
+  #applied = 0;
+  #rows = 0;
   #runs = 0;
   #retries = 0;
 
   constructor(options: CoordinatorOptions) {
     this.#options = options;
-    this.#progress = options.progress;
+    this.#progress = copyProgress(options.progress);
     this.#intent = options.intent;
     this.#scheduler = createScheduler({ ...options.scheduler, startAfter: 0 });
   }
 
-  get progress(): Progress {
+  /** Up to the low-water mark. A view: copy it to keep it. */
+  get progress(): Readonly<Progress> {
     return this.#progress;
   }
 
-  get counts(): { queuedTransactions: number; queuedBytes: number; runs: number; retries: number } {
+  /** Since this engine started. */
+  get counts(): {
+    queuedTransactions: number;
+    queuedBytes: number;
+    applied: number;
+    rows: number;
+    runs: number;
+    retries: number;
+  } {
     return {
       queuedTransactions: this.#scheduler.pendingTransactions,
       queuedBytes: this.#scheduler.pendingBytes,
+      applied: this.#applied,
+      rows: this.#rows,
       runs: this.#runs,
       retries: this.#retries,
     };
@@ -177,31 +190,36 @@ export class Coordinator {
   }
 
   #job(run: Run): Job {
+    const progress = copyProgress(this.#progress);
     const transactions: Transaction[] = [];
-    for (let ordinal = run.first; ordinal <= run.last; ordinal++) transactions.push(this.#transaction(ordinal));
-    const before = advanced(this.#progress, this.#between(run.first));
-    const { source, gtids, transactions: count } = advanced(before, transactions);
-    const checkpoint: Checkpoint = { source, gtids: gtidText(gtids), transactions: count };
-    const intent = this.#intent?.after === String(before.transactions) ? this.#intent : undefined;
+    let intent: Intent | undefined;
+    for (let ordinal = this.#scheduler.lowWater + 1; ordinal <= run.last; ordinal++) {
+      const transaction = this.#transaction(ordinal);
+      if (ordinal === run.first && this.#intent?.after === String(progress.transactions)) intent = this.#intent;
+      if (ordinal >= run.first) transactions.push(transaction);
+      advance(progress, transaction);
+    }
+    const checkpoint: Checkpoint = {
+      source: progress.source,
+      gtids: gtidText(progress.gtids),
+      transactions: progress.transactions,
+    };
     if (run.attempt === 1) this.#runs++;
     return { run, transactions, checkpoint, intent };
   }
 
-  *#between(first: number): Generator<Transaction> {
-    for (let ordinal = this.#scheduler.lowWater + 1; ordinal < first; ordinal++) yield this.#transaction(ordinal);
-  }
-
   #advance(lowWater: number): void {
-    const done: Transaction[] = [];
+    let last: Transaction | undefined;
     for (const [ordinal, transaction] of this.#transactions) {
       if (ordinal > lowWater) break;
-      done.push(transaction);
+      advance(this.#progress, transaction);
       this.#transactions.delete(ordinal);
+      this.#rows += transaction.rows;
+      this.#applied++;
+      last = transaction;
     }
-    this.#progress = advanced(this.#progress, done);
-    const last = done.at(-1);
     assert(last !== undefined, "the low-water mark moves over at least one transaction");
-    this.#options.onAdvance(this.#progress, last);
+    this.#options.onAdvance(last);
     for (const resolve of this.#waiters.splice(0)) resolve();
   }
 

@@ -1,7 +1,7 @@
 import { unreachable } from "../base/assert.ts";
 import { MariadbGtidPosition } from "../gtid/mariadb.ts";
 import { GtidSet } from "../gtid/mysql.ts";
-import type { GtidState } from "../relay/state.ts";
+import { copyGtids, countGtid, coversGtids, coversId, type GtidState } from "../relay/state.ts";
 import type { SourcePosition, Transaction } from "../transaction/transaction.ts";
 
 /** How far a channel is: everything up to here is applied. `transactions` counts since the channel began. */
@@ -11,15 +11,26 @@ export interface Progress {
   transactions: bigint;
 }
 
-/** A GTID set of MySQL or a position of MariaDB, as `gtidText` writes it; empty text is `none`. */
+/** What an empty set is called in a checkpoint: it says by which GTIDs the stream goes on, though none is there yet. */
+const EMPTY = { mysql: "empty:mysql", mariadb: "empty:mariadb" } as const;
+
+/** Reads what `gtidText` wrote. Empty text: the channel goes by file and position. */
 export function parseGtids(text: string): GtidState {
   if (text === "") return { kind: "none" };
+  if (text === EMPTY.mysql) return { kind: "mysql", set: GtidSet.parse("") };
+  if (text === EMPTY.mariadb) return { kind: "mariadb", position: MariadbGtidPosition.parse("") };
   return /^\d+-\d+-\d+/.test(text)
     ? { kind: "mariadb", position: MariadbGtidPosition.parse(text) }
     : { kind: "mysql", set: GtidSet.parse(text) };
 }
 
 export function gtidText(gtids: GtidState): string {
+  if (gtids.kind === "none") return "";
+  return showGtids(gtids) || EMPTY[gtids.kind];
+}
+
+/** For people: as the servers write it. */
+export function showGtids(gtids: GtidState): string {
   switch (gtids.kind) {
     case "none":
       return "";
@@ -32,29 +43,14 @@ export function gtidText(gtids: GtidState): string {
   }
 }
 
-function cloneGtids(gtids: GtidState): GtidState {
-  if (gtids.kind === "mysql") return { kind: "mysql", set: gtids.set.clone() };
-  if (gtids.kind === "mariadb") return { kind: "mariadb", position: gtids.position.clone() };
-  return gtids;
-}
+/** One that `advance` can change without changing the original. */
+export const copyProgress = (progress: Progress): Progress => ({ ...progress, gtids: copyGtids(progress.gtids) });
 
-/** The progress once these, which follow it, are applied too. */
-export function advanced(progress: Progress, transactions: Iterable<Transaction>): Progress {
-  let gtids = cloneGtids(progress.gtids);
-  let { source } = progress;
-  let count = progress.transactions;
-  for (const { id, end } of transactions) {
-    source = end;
-    count++;
-    if (id.kind === "mysql") {
-      if (gtids.kind !== "mysql") gtids = { kind: "mysql", set: GtidSet.parse("") };
-      gtids.set.add(id.uuid, id.tag, id.gno);
-    } else if (id.kind === "mariadb") {
-      if (gtids.kind !== "mariadb") gtids = { kind: "mariadb", position: MariadbGtidPosition.parse("") };
-      gtids.position.update(id.domainId, id.serverId, id.sequence);
-    }
-  }
-  return { source, gtids, transactions: count };
+/** Changes `progress` to what it is once this transaction, which follows it, is applied too. */
+export function advance(progress: Progress, { id, end }: Transaction): void {
+  progress.source = end;
+  progress.transactions++;
+  countGtid(progress.gtids, id);
 }
 
 /**
@@ -62,10 +58,7 @@ export function advanced(progress: Progress, transactions: Iterable<Transaction>
  * which holds as long as the source is the same server.
  */
 export function isApplied(progress: Progress, { id, end }: Transaction): boolean {
-  if (id.kind === "mysql" && progress.gtids.kind === "mysql") {
-    return progress.gtids.set.contains(id.uuid, id.tag, id.gno);
-  }
-  if (id.kind === "mariadb" && progress.gtids.kind === "mariadb") return progress.gtids.position.covers(id);
+  if (progress.gtids.kind !== "none") return coversId(progress.gtids, id);
   return comparePositions(end, progress.source) <= 0;
 }
 
@@ -81,12 +74,5 @@ export type Goal = { gtids: GtidState } | { source: SourcePosition };
 
 export function isReached(goal: Goal, progress: Progress): boolean {
   if ("source" in goal) return comparePositions(progress.source, goal.source) >= 0;
-  if (goal.gtids.kind === "mysql") {
-    return progress.gtids.kind === "mysql" && goal.gtids.set.isSubsetOf(progress.gtids.set);
-  }
-  if (goal.gtids.kind === "mariadb") {
-    const { gtids } = progress;
-    return gtids.kind === "mariadb" && goal.gtids.position.entries().every((gtid) => gtids.position.covers(gtid));
-  }
-  return true;
+  return coversGtids(progress.gtids, goal.gtids);
 }

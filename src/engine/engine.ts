@@ -1,0 +1,313 @@
+import { randomUUID } from "node:crypto";
+import { Worker } from "../apply/worker.ts";
+import type { BodyBatches } from "../apply/worker-session.ts";
+import { systemClock } from "../base/clock.ts";
+import { ReplicationError } from "../base/error.ts";
+import type { RelayLog } from "../relay/relay-log.ts";
+import { singlePolicy } from "../schedule/policies/single.ts";
+import { Receiver } from "../source/receiver.ts";
+import { bodyEvents } from "../transaction/body-events.ts";
+import type { TableFilter } from "../transaction/body.ts";
+import type { RelayPosition, SourcePosition, Transaction } from "../transaction/transaction.ts";
+import { Coordinator } from "./coordinator.ts";
+import { Feed } from "./feed.ts";
+import type { EngineOptions } from "./options.ts";
+import { comparePositions, type Goal, isReached } from "./progress.ts";
+import { describeEngine, type EngineParts } from "./snapshot.ts";
+import { findGoal, findStart, openRelay, receiverStart, replicaUuid } from "./start.ts";
+import type { EngineStatus } from "./status.ts";
+import { tableFilter } from "./table-filter.ts";
+import { Target } from "./target.ts";
+
+/** Room is made in the relay log at most this often: it is some deletions in a folder. */
+const PURGE_MS = 1_000;
+const BODY_BATCH_BYTES_MAX = 1024 * 1024;
+
+/**
+ * One channel at work: receiver → relay log → feed → coordinator → workers. This file only wires them; decisions live in schedule/, and what is written on the target
+ * in apply/.
+ *
+ * Invariant: nothing that matters is kept outside the target's checkpoint and the relay log, so the engine may be killed at any instant.
+ */
+export class Engine {
+  /** Resolves after `stop`, or when `until` is reached; rejects with what ended the engine. */
+  readonly done: Promise<void>;
+  readonly #options: EngineOptions;
+  readonly #parts: EngineParts;
+  readonly #target: Target;
+  readonly #relay: RelayLog;
+  readonly #receiver: Receiver;
+  readonly #coordinator: Coordinator;
+  readonly #feed: Feed;
+  readonly #workers: Worker[];
+  readonly #until: Goal | undefined;
+  #resolveDone: () => void = () => {};
+  #rejectDone: (error: ReplicationError) => void = () => {};
+  #ending: Promise<void> | undefined;
+  #purgeable: RelayPosition | undefined;
+  readonly #purgeTimer: NodeJS.Timeout;
+
+  /**
+   * Resolves when the channel is this engine's and work has begun; servers that cannot be reached later are waited for.
+   * @throws ReplicationError FENCED, CHECKPOINT, CONFIG, RELAY_LOG, and those of connecting to the target
+   */
+  static async start(options: EngineOptions): Promise<Engine> {
+    const startedAtMs = systemClock.nowMs();
+    const engineId = randomUUID();
+    let fail: (error: ReplicationError) => void = () => {};
+    const target = await Target.open(options.target, options.channel, options.log, (error) => fail(error));
+    let relay: RelayLog | undefined;
+    try {
+      const until = await findGoal(options);
+      const { progress, intent } = await findStart(options, target, engineId);
+      const opened = await openRelay(options, progress);
+      relay = opened.relay;
+      const coordinator = new Coordinator({
+        scheduler: {
+          workers: options.workers,
+          policy: singlePolicy(),
+          commitOrder: options.commitOrder,
+          packTransactionsMax: options.gtid === "preserve" ? 1 : options.packTransactionsMax,
+          packBytesMax: options.packBytesMax,
+          retriesMax: options.transactionRetries,
+        },
+        progress,
+        intent,
+        clock: systemClock,
+        onAdvance: (last) => engine.#advanced(last),
+        onFatal: (error) => fail(error),
+      });
+      const filter = tableFilter([]);
+      const engine: Engine = new Engine(options, {
+        engineId,
+        startedAtMs,
+        target,
+        relay,
+        coordinator,
+        until,
+        filter,
+        receiver: new Receiver({
+          source: options.source,
+          relay,
+          start: receiverStart(progress),
+          serverId: options.serverId,
+          uuid: replicaUuid(options),
+          heartbeatMs: options.heartbeatMs,
+          semiSync: options.semiSync,
+          clock: systemClock,
+          random: Math.random,
+          log: options.log,
+        }),
+        feed: new Feed({
+          relay,
+          from: opened.from,
+          start: progress.source,
+          bytesInMemoryMax: options.transactionBytesInMemoryMax,
+          tableFilter: filter,
+          coordinator,
+          onSkipped: (transaction) => engine.#skipped(transaction),
+        }),
+      });
+      fail = (error) => engine.#fail(error);
+      engine.#run();
+      return engine;
+    } catch (error) {
+      await relay?.close();
+      await target.close();
+      throw error;
+    }
+  }
+
+  private constructor(
+    options: EngineOptions,
+    parts: {
+      engineId: string;
+      startedAtMs: number;
+      target: Target;
+      relay: RelayLog;
+      coordinator: Coordinator;
+      receiver: Receiver;
+      feed: Feed;
+      until: Goal | undefined;
+      filter: TableFilter;
+    },
+  ) {
+    this.#options = options;
+    this.#target = parts.target;
+    this.#relay = parts.relay;
+    this.#receiver = parts.receiver;
+    this.#coordinator = parts.coordinator;
+    this.#feed = parts.feed;
+    this.#until = parts.until;
+    this.done = new Promise((resolve, reject) => {
+      this.#resolveDone = resolve;
+      this.#rejectDone = reject;
+    });
+    this.#workers = Array.from({ length: options.workers }, (_, worker) => this.#makeWorker(worker, parts));
+    this.#coordinator.use(this.#workers);
+    this.#parts = {
+      ...parts,
+      options,
+      workers: this.#workers,
+      state: "running",
+      skipped: 0,
+      last: undefined,
+      error: undefined,
+    };
+    this.#purgeTimer = setInterval(() => void this.#purge(), PURGE_MS);
+  }
+
+  status(): EngineStatus {
+    return describeEngine(this.#parts, systemClock.nowMs());
+  }
+
+  /** Finishes what is being executed, commits it, starts nothing new, and ends. */
+  stop(): Promise<void> {
+    return this.#end(undefined);
+  }
+
+  /**
+   * Holds applying: exactly after this place of the source, or after what is being applied now. Resolves when the target is there.
+   * @throws ReplicationError CONFIG when applying is already beyond it
+   */
+  async pauseAt(position?: SourcePosition): Promise<void> {
+    if (position === undefined) this.#feed.hold("now");
+    else {
+      const { offered } = this.#feed;
+      if (comparePositions(offered.source, position) > 0) {
+        throw new ReplicationError("CONFIG", "applying is already beyond this position", {
+          where: offered.source,
+          hint: "pause without a position first, then pause at a later one",
+        });
+      }
+      this.#feed.hold({ source: position });
+      while (!this.#ending && comparePositions(this.#feed.offered.source, position) < 0)
+        await this.#coordinator.change();
+    }
+    while (!this.#ending && !this.#coordinator.idle) await this.#coordinator.change();
+    if (this.#parts.state === "running") this.#parts.state = "paused";
+  }
+
+  resume(): void {
+    if (this.#parts.state === "paused") this.#parts.state = "running";
+    this.#feed.release();
+  }
+
+  #run(): void {
+    for (const worker of this.#workers) void worker.start();
+    this.#receiver.run().catch((error: unknown) => this.#fail(error));
+    this.#feed.run().catch((error: unknown) => this.#fail(error));
+    this.#checkUntil();
+  }
+
+  #makeWorker(
+    worker: number,
+    { target, engineId, relay, filter }: { target: Target; engineId: string; relay: RelayLog; filter: TableFilter },
+  ): Worker {
+    const coordinator = this.#coordinator;
+    return new Worker({
+      address: this.#options.target,
+      settings: {
+        channel: this.#options.channel,
+        worker,
+        engineId,
+        gtid: this.#options.gtid,
+        facts: target.facts,
+        packetBytesMax: target.packetBytesMax,
+        readBody: (transaction) => readBody(relay, filter, transaction),
+      },
+      events: {
+        ready: () => coordinator.tell({ type: "worker-ready", worker }),
+        lost: () => coordinator.tell({ type: "worker-lost", worker }),
+        executed: () => coordinator.tell({ type: "executed", worker }),
+        committed: () => coordinator.tell({ type: "committed", worker }),
+        failed: (_, retry, error) => {
+          this.#options.log.warn(`worker ${worker}: ${error.message}`, { retry, ...error.where });
+          coordinator.failed(worker, retry, error);
+        },
+        fatal: (error) => this.#fail(error),
+      },
+      log: this.#options.log,
+    });
+  }
+
+  #advanced(last: Transaction): void {
+    this.#parts.last = last;
+    this.#purgeable = last.relayEnd;
+    this.#checkUntil();
+  }
+
+  #skipped(transaction: Transaction): void {
+    this.#parts.skipped++;
+    if (this.#coordinator.idle) this.#purgeable = transaction.relayEnd;
+  }
+
+  #checkUntil(): void {
+    if (this.#until !== undefined && isReached(this.#until, this.#coordinator.progress)) void this.#end(undefined);
+  }
+
+  async #purge(): Promise<void> {
+    const before = this.#purgeable;
+    this.#purgeable = undefined;
+    if (before === undefined || this.#ending) return;
+    try {
+      await this.#relay.purge(before);
+    } catch (error) {
+      this.#options.log.warn("the relay log cannot be purged", { reason: String(error) });
+    }
+  }
+
+  #fail(error: unknown): void {
+    void this.#end(
+      error instanceof ReplicationError
+        ? error
+        : new ReplicationError("APPLY", error instanceof Error ? (error.stack ?? error.message) : String(error), {
+            hint: "this is a defect of Abreast: please report it with this text",
+            cause: error,
+          }),
+    );
+  }
+
+  #end(error: ReplicationError | undefined): Promise<void> {
+    this.#ending ??= this.#close(error).then(
+      () => (error === undefined ? this.#resolveDone() : this.#rejectDone(error)),
+      (failure: unknown) => this.#rejectDone(failure as ReplicationError),
+    );
+    return this.#ending;
+  }
+
+  async #close(error: ReplicationError | undefined): Promise<void> {
+    clearInterval(this.#purgeTimer);
+    this.#parts.state = error === undefined ? "stopping" : "failed";
+    this.#parts.error = error;
+    this.#receiver.stop();
+    await this.#feed.close();
+    if (error === undefined) await this.#coordinator.drain();
+    this.#coordinator.stop();
+    for (const worker of this.#workers) await worker.stop();
+    await this.#relay.close();
+    await this.#target.close();
+    if (error === undefined) this.#parts.state = "stopped";
+  }
+}
+
+function readBody(relay: RelayLog, filter: TableFilter, transaction: Transaction): BodyBatches {
+  const { body } = transaction;
+  if ("events" in body) return [body.events];
+  return bodyEvents(transaction, rangeEvents(relay, body.range), {
+    tableFilter: filter,
+    batchBytesMax: BODY_BATCH_BYTES_MAX,
+  });
+}
+
+async function* rangeEvents(
+  relay: RelayLog,
+  range: { from: RelayPosition; to: RelayPosition },
+): AsyncGenerator<Buffer[]> {
+  const reader = relay.readRange(range.from, range.to);
+  try {
+    for (let batch = await reader.next(); batch !== undefined; batch = await reader.next()) yield batch.events;
+  } finally {
+    await reader.close();
+  }
+}

@@ -1,0 +1,103 @@
+import type { RelayLog } from "../relay/relay-log.ts";
+import type { RelayReader } from "../relay/relay-reader.ts";
+import { Assembler } from "../transaction/assembler.ts";
+import type { TableFilter } from "../transaction/body.ts";
+import type { RelayPosition, SourcePosition, Transaction } from "../transaction/transaction.ts";
+import type { Coordinator } from "./coordinator.ts";
+import { advance, copyProgress, type Goal, isApplied, isReached, type Progress } from "./progress.ts";
+
+export interface FeedOptions {
+  relay: RelayLog;
+  from: RelayPosition | undefined;
+  start: SourcePosition;
+  bytesInMemoryMax: number;
+  tableFilter: TableFilter;
+  coordinator: Coordinator;
+  /** A transaction that was found applied already: nothing is to be done, but the relay log before it is done with. */
+  onSkipped: (transaction: Transaction) => void;
+}
+
+/**
+ * Reads the relay log, puts transactions together and offers them to the coordinator, in order and as fast as its queue has room. The one place where applying
+ * can be held at an exact point of the source: what has not been offered is not applied.
+ */
+export class Feed {
+  readonly #options: FeedOptions;
+  readonly #assembler: Assembler;
+  readonly #reader: RelayReader;
+  readonly #base: Progress;
+  #hold: Goal | "now" | undefined;
+  #wake: () => void = () => {};
+  #closed = false;
+  /** Everything up to here was offered or was there before. */
+  readonly #offered: Progress;
+
+  constructor(options: FeedOptions) {
+    this.#options = options;
+    this.#base = copyProgress(options.coordinator.progress);
+    this.#offered = copyProgress(this.#base);
+    this.#assembler = new Assembler(
+      { bytesInMemoryMax: options.bytesInMemoryMax, tableFilter: options.tableFilter },
+      { source: options.start },
+    );
+    this.#reader = options.relay.read(options.from);
+  }
+
+  get ignoredEvents(): number {
+    return this.#assembler.ignoredEvents;
+  }
+
+  get offered(): Readonly<Progress> {
+    return this.#offered;
+  }
+
+  /** Runs until `close`. @throws ReplicationError when the relay log holds what cannot be understood; all before it was offered */
+  async run(): Promise<void> {
+    for (;;) {
+      const batch = await this.#reader.next();
+      if (batch === undefined) return;
+      const { file, events, offsets, ends } = batch;
+      for (let index = 0; index < events.length; index++) {
+        const relay = { file, offset: offsets[index] as number };
+        const transaction = this.#assembler.push(events[index] as Buffer, relay, {
+          file,
+          offset: ends[index] as number,
+        });
+        if (transaction !== undefined) await this.#take(transaction);
+        if (this.#closed) return;
+      }
+    }
+  }
+
+  /** From now on offers nothing beyond `goal`. */
+  hold(goal: Goal | "now"): void {
+    this.#hold = goal;
+  }
+
+  release(): void {
+    this.#hold = undefined;
+    this.#wake();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#wake();
+    await this.#reader.close();
+  }
+
+  async #take(transaction: Transaction): Promise<void> {
+    const { coordinator, onSkipped } = this.#options;
+    if (isApplied(this.#base, transaction)) return onSkipped(transaction);
+    while (!this.#closed && this.#isHeld()) await new Promise<void>((resolve) => (this.#wake = resolve));
+    while (!this.#closed && !coordinator.hasRoom) {
+      await Promise.race([coordinator.change(), new Promise<void>((resolve) => (this.#wake = resolve))]);
+    }
+    if (this.#closed) return;
+    coordinator.offer(transaction);
+    advance(this.#offered, transaction);
+  }
+
+  #isHeld(): boolean {
+    return this.#hold === "now" || (this.#hold !== undefined && isReached(this.#hold, this.#offered));
+  }
+}

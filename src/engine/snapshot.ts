@@ -1,0 +1,151 @@
+import type { Worker } from "../apply/worker.ts";
+import { type ReplicationError } from "../base/error.ts";
+import { describeAddress } from "../base/server-url.ts";
+import type { RelayLog } from "../relay/relay-log.ts";
+import type { Receiver } from "../source/receiver.ts";
+import { describeId, type Transaction } from "../transaction/transaction.ts";
+import { VERSION } from "../version.ts";
+import type { Coordinator } from "./coordinator.ts";
+import type { Feed } from "./feed.ts";
+import type { EngineOptions } from "./options.ts";
+import { comparePositions, type Progress, showGtids } from "./progress.ts";
+import type { EngineStatus, StatusPosition, WorkerStatus } from "./status.ts";
+import type { Target } from "./target.ts";
+
+/** What the snapshot is taken of. */
+export interface EngineParts {
+  options: EngineOptions;
+  engineId: string;
+  startedAtMs: number;
+  state: EngineStatus["state"];
+  error: ReplicationError | undefined;
+  target: Target;
+  relay: RelayLog;
+  receiver: Receiver;
+  coordinator: Coordinator;
+  feed: Feed;
+  workers: readonly Worker[];
+  skipped: number;
+  /** The newest applied transaction. */
+  last: Transaction | undefined;
+}
+
+export function describeEngine(parts: EngineParts, nowMs: number): EngineStatus {
+  const { options, coordinator, relay, feed, error } = parts;
+  const receiver = parts.receiver.status;
+  const { progress, counts } = coordinator;
+  return {
+    channel: options.channel,
+    engineId: parts.engineId,
+    pid: process.pid,
+    version: VERSION,
+    startedAtMs: parts.startedAtMs,
+    atMs: nowMs,
+    state: parts.state,
+    source: {
+      address: describeAddress(options.source),
+      serverVersion: receiver.facts?.version.text ?? "",
+      serverUuid: receiver.facts?.serverUuid ?? "",
+      serverId: receiver.facts?.serverId ?? 0,
+    },
+    target: { address: describeAddress(options.target), serverVersion: parts.target.serverVersion },
+    receiver: {
+      state: receiver.state,
+      position: receiver.position === undefined ? undefined : { ...receiver.position, gtids: receiver.gtids },
+      transactions: receiver.transactions,
+      events: receiver.events,
+      bytes: receiver.bytes,
+      reconnects: receiver.reconnects,
+      semiSync: receiver.semiSync,
+      lastEventAtMs: receiver.lastEventAtMs,
+      lastError: receiver.lastError?.message,
+    },
+    relayLog: { folder: options.folder, bytes: relay.totalBytes, files: relay.fileCount },
+    coordinator: {
+      state: coordinatorState(parts),
+      queuedTransactions: counts.queuedTransactions,
+      queuedBytes: counts.queuedBytes,
+    },
+    workers: parts.workers.map((worker, index) => describeWorker(worker, index)),
+    applied: {
+      position: positionOf(progress),
+      transactions: counts.applied,
+      rows: counts.rows,
+      runs: counts.runs,
+      retries: counts.retries,
+      skipped: parts.skipped,
+      ignoredEvents: feed.ignoredEvents,
+    },
+    lagMs: lagMs(parts, nowMs),
+    backlogBytes: backlogBytes(parts),
+    gtidMode: options.gtid,
+    policy: options.policy,
+    commitOrder: options.commitOrder,
+    error:
+      error === undefined
+        ? undefined
+        : { code: error.code, message: error.message, where: error.where, hint: error.hint },
+  };
+}
+
+function positionOf({ source, gtids }: Readonly<Progress>): StatusPosition | undefined {
+  return source.file === "" && gtids.kind === "none" ? undefined : { ...source, gtids: showGtids(gtids) };
+}
+
+function coordinatorState({ state, coordinator }: EngineParts): string {
+  if (state === "paused") return "Paused";
+  if (coordinator.idle) return "Replica has read all relay log; waiting for more updates";
+  return coordinator.hasRoom
+    ? "Reading event from the relay log"
+    : "Waiting for replica workers to process their queues";
+}
+
+function describeWorker(worker: Worker, index: number): WorkerStatus {
+  const { phase, sinceMs, job, eventBytesSent, committedTransactions, retries } = worker.status();
+  const first = job?.transactions[0];
+  const rowsTotal = job?.run.rows ?? 0;
+  const share = job === undefined || job.run.bytes === 0 ? 0 : Math.min(1, eventBytesSent / job.run.bytes);
+  return {
+    worker: index,
+    state: WORKER_STATES[phase],
+    sinceMs,
+    gtid: first === undefined ? undefined : describeId(first.id),
+    transactionsInRun: job?.transactions.length ?? 0,
+    rowsDone: phase === "executing" ? Math.floor(share * rowsTotal) : rowsTotal,
+    rowsTotal,
+    committedTransactions,
+    retries,
+  };
+}
+
+/** In the words of the servers' process list (sql/mysqld.cc, stage_replica_… and stage_waiting_…). */
+const WORKER_STATES = {
+  connecting: "Connecting to target",
+  idle: "Waiting for an event from Coordinator",
+  executing: "Executing event",
+  executed: "Waiting for preceding transaction to commit",
+  committing: "Waiting for handler commit",
+  stopped: "Stopped",
+} as const;
+
+/**
+ * How far behind the source the target is: the age of the newest applied transaction by the source's clock, while something waits. 0 when everything
+ * received is applied; unknown before the first transaction, and while the receiver has no connection.
+ */
+function lagMs({ coordinator, receiver, last, feed }: EngineParts, nowMs: number): number | undefined {
+  const { facts, position, state } = receiver.status;
+  if (facts === undefined) return undefined;
+  const received = position !== undefined && comparePositions(feed.offered.source, position) < 0;
+  if (coordinator.idle && !received) return state === "Waiting for source to send event" ? 0 : undefined;
+  if (last === undefined || last.committedAtUs === 0) return undefined;
+  return Math.max(0, nowMs + facts.clockOffsetMs - last.committedAtUs / 1000);
+}
+
+/** Within one file the difference of positions; across files, what the relay log still holds. */
+function backlogBytes({ coordinator, receiver, relay }: EngineParts): number {
+  const { position } = receiver.status;
+  const applied = coordinator.progress.source;
+  if (position === undefined) return 0;
+  if (position.file === applied.file) return Math.max(0, position.position - applied.position);
+  return applied.file === "" ? 0 : relay.totalBytes;
+}
