@@ -6,7 +6,7 @@ import { type Durability, formatReport } from "../../bench/apply/report.ts";
 import { exitOnSignals } from "../../bench/temporary-folder.ts";
 import { type DistributionName, DISTRIBUTIONS } from "../../bench/workload/distribution.ts";
 import { FLAVOUR_NAMES, type ServerFlavour } from "../../sandbox/flavours.ts";
-import { readConfig } from "../config.ts";
+import { localEngineSettings } from "../local-engine.ts";
 
 interface ApplyFlags {
   server: ServerFlavour;
@@ -79,38 +79,9 @@ function applyCommand(): Command {
     });
 }
 
-/** What `replicate` would run with: its defaults, environment and options file, but for what the contender says. */
-function engineTask(place: EnginePlace): EngineTask {
-  const { values } = readConfig(
-    [
-      "packTransactions",
-      "packBytes",
-      "transactionMemory",
-      "relayFileSize",
-      "relayTotalSize",
-      "transactionRetries",
-      "heartbeat",
-    ],
-    { flags: {}, environment: process.env, folder: process.cwd() },
-  );
-  const { contender, ...rest } = place;
-  return {
-    ...rest,
-    channel: "bench",
-    serverId: 3,
-    workers: contender.workers,
-    policy: "single",
-    commitOrder: contender.commitOrder,
-    gtid: contender.gtid,
-    semiSync: false,
-    packTransactionsMax: values.packTransactions,
-    packBytesMax: values.packBytes,
-    transactionBytesInMemoryMax: values.transactionMemory,
-    relayFileBytesMax: values.relayFileSize,
-    relayTotalBytesMax: values.relayTotalSize,
-    transactionRetries: values.transactionRetries,
-    heartbeatMs: values.heartbeat,
-  };
+function engineTask({ contender, ...place }: EnginePlace): EngineTask {
+  const { workers, commitOrder, gtid } = contender;
+  return { ...localEngineSettings(), ...place, workers, commitOrder, gtid };
 }
 
 function positive(text: string): number {

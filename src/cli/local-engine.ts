@@ -1,0 +1,34 @@
+import type { EngineOptions } from "../engine/options.ts";
+import { readConfig } from "./config.ts";
+
+/** What an engine on local servers gets besides its places: what `replicate` would run with, by its defaults, environment and options file. */
+export function localEngineSettings(): Omit<
+  EngineOptions,
+  "source" | "target" | "folder" | "startFrom" | "until" | "workers" | "commitOrder" | "gtid" | "log"
+> {
+  const { values } = readConfig(
+    [
+      "packTransactions",
+      "packBytes",
+      "transactionMemory",
+      "relayFileSize",
+      "relayTotalSize",
+      "transactionRetries",
+      "heartbeat",
+    ],
+    { flags: {}, environment: process.env, folder: process.cwd() },
+  );
+  return {
+    channel: "local",
+    serverId: 3,
+    policy: "single",
+    semiSync: false,
+    packTransactionsMax: values.packTransactions,
+    packBytesMax: values.packBytes,
+    transactionBytesInMemoryMax: values.transactionMemory,
+    relayFileBytesMax: values.relayFileSize,
+    relayTotalBytesMax: values.relayTotalSize,
+    transactionRetries: values.transactionRetries,
+    heartbeatMs: values.heartbeat,
+  };
+}
