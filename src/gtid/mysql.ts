@@ -39,16 +39,11 @@ export class GtidSet {
    */
   static parse(text: string): GtidSet {
     const set = new GtidSet();
-    const fail = (part: string): never => {
-      throw new ReplicationError("CONFIG", `"${part}" is not part of a MySQL GTID set`, {
-        hint: "write it like 3e11fa47-71ca-11e1-9e33-c80aa9429562:1-77:80",
-      });
-    };
     for (const group of text.toLowerCase().split(",")) {
       const parts = group.split(":").map((part) => part.trim());
       const source = parts[0] as string;
       if (source === "" && parts.length === 1) continue;
-      if (!UUID.test(source)) fail(group.trim());
+      if (!UUID.test(source)) refuse(group.trim());
       const uuid = dashed(source.replaceAll("-", ""));
       let tag = "";
       let numbers = 0;
@@ -57,17 +52,17 @@ export class GtidSet {
         if (match !== null) {
           const first = BigInt(match[1] as string);
           const last = match[2] === undefined ? first : BigInt(match[2]);
-          if (first < 1n || last > GNO_MAX) fail(part);
+          if (first < 1n || last > GNO_MAX) refuse(part);
           // The server takes 5-3 as an interval without numbers.
           if (first <= last) set.addInterval(uuid, tag, first, last);
           numbers++;
         } else if (TAG.test(part)) {
           tag = part;
         } else {
-          fail(part === "" ? group.trim() : part);
+          refuse(part === "" ? group.trim() : part);
         }
       }
-      if (numbers === 0) fail(group.trim());
+      if (numbers === 0) refuse(group.trim());
     }
     return set;
   }
@@ -261,6 +256,12 @@ export class GtidSet {
   #sorted(): Series[] {
     return [...this.#series].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, series]) => series);
   }
+}
+
+function refuse(part: string): never {
+  throw new ReplicationError("CONFIG", `"${part}" is not part of a MySQL GTID set`, {
+    hint: "write it like 3e11fa47-71ca-11e1-9e33-c80aa9429562:1-77:80",
+  });
 }
 
 const key = (uuid: string, tag: string): string => (tag === "" ? uuid : `${uuid}:${tag}`);
