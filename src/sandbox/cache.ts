@@ -178,6 +178,7 @@ function asSandboxError(error: unknown, flavour: ServerFlavour): unknown {
     ENOSPC: "free some space, or set XDG_CACHE_HOME to a folder on another disk",
     EACCES: "set XDG_CACHE_HOME to a folder that you may write to",
     EROFS: "set XDG_CACHE_HOME to a folder that you may write to",
+    ENOTDIR: "set XDG_CACHE_HOME to a folder that you may write to",
   };
   return new ReplicationError("SANDBOX", `${flavour} cannot be fetched: ${(error as Error).message}`, {
     hint: hints[code] ?? `give a server of your own: ${FLAVOURS[flavour].variable}=/path/to/mysqld`,

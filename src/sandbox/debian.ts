@@ -32,6 +32,8 @@ export async function fetchFromDebian(fetch: DebianFetch): Promise<void> {
     throw fetchFailure(`the package index of Debian ${origin.suite} cannot be fetched`, update, variable);
   }
 
+  // Packages of an attempt long ago that the archive has replaced since.
+  await apt("autoclean", []);
   const watch = downloadProgress(onProgress);
   const install = await apt("install", ["--yes", "--download-only", ...origin.packages], watch);
   if (install.exitCode !== 0)
@@ -168,7 +170,8 @@ function downloadProgress(onProgress: (text: string) => void): (line: string) =>
     const count = /(\d+) newly installed/.exec(line)?.[1];
     if (count !== undefined) packages = Number(count);
     const size = /^Need to get (.+) of archives/.exec(line)?.[1];
-    if (size !== undefined) onProgress(`fetching ${packages} packages, ${size}`);
+    // `12.3 MB/65.6 MB` after an interruption: the rest is here already.
+    if (size !== undefined) onProgress(`fetching ${packages} packages, ${size.replace("/", " of ")}`);
     const fetched = /^Get:\d+ \S+ \S+ \S+ (\S+) \S+ (\S+) \[(.+)\]$/.exec(line);
     if (fetched === null) return;
     started += 1;

@@ -21,7 +21,8 @@ export function keepServer(server: KeptServer): void {
   if (watching) return;
   watching = true;
   process.on("exit", endAll);
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, onSignal);
+  // First in the row: a listener added with once() before ours is gone from the count when its turn has passed.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.prependListener(signal, onSignal);
 }
 
 export function releaseServer(server: KeptServer): void {

@@ -75,7 +75,7 @@ async function npmPack(fetch: NpmFetch): Promise<RunResult> {
     Object.entries(process.env).filter(([name]) => !/^npm_(package|lifecycle|command)/.test(name)),
   );
   const what = `${origin.name}@${origin.version}`;
-  return runProgram("npm", ["pack", what, "--silent", "--ignore-scripts", `--pack-destination=${workFolder}`], {
+  return runProgram("npm", ["pack", what, "--loglevel=error", "--ignore-scripts", `--pack-destination=${workFolder}`], {
     cwd: workFolder,
     env,
   });

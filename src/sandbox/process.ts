@@ -17,7 +17,10 @@ export interface ProcessIdentity {
   startedAt: string;
 }
 
-/** Undefined when no such process exists, or when it has ended and only waits for its parent to look. */
+/**
+ * Undefined when no such process exists, or when it has ended and only waits for its parent to look. A zombie with threads
+ * is still ending: its ports and files are in use until the last thread is gone.
+ */
 export function identifyProcess(pid: number): ProcessIdentity | undefined {
   let stat: string;
   try {
@@ -28,8 +31,9 @@ export function identifyProcess(pid: number): ProcessIdentity | undefined {
   // The program's name, field 2, is in parentheses and may hold spaces and parentheses itself.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const state = fields[0];
+  const threads = Number(fields[17]);
   const ticks = fields[19];
-  if (ticks === undefined || state === "Z" || state === "X") return undefined;
+  if (ticks === undefined || state === "X" || (state === "Z" && threads <= 1)) return undefined;
   return { pid, startedAt: `${bootId()}:${ticks}` };
 }
 
@@ -50,13 +54,18 @@ export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals)
 }
 
 /** Waits until the process has ended. Returns false when it has not within `timeoutMs`. */
-export async function waitForEnd(identity: ProcessIdentity, timeoutMs: number): Promise<boolean> {
-  const pollMs = 20;
+export function waitForEnd(identity: ProcessIdentity, timeoutMs: number): Promise<boolean> {
+  return waitUntil(() => !isRunning(identity), timeoutMs);
+}
+
+/** Returns false when the condition has not come true within `timeoutMs`. Keeps the process alive meanwhile. */
+export async function waitUntil(condition: () => boolean, timeoutMs: number): Promise<boolean> {
+  const pollMs = 10;
   for (let waitedMs = 0; waitedMs <= timeoutMs; waitedMs += pollMs) {
-    if (!isRunning(identity)) return true;
+    if (condition()) return true;
     await sleep(pollMs);
   }
-  return !isRunning(identity);
+  return condition();
 }
 
 let knownBootId: string | undefined;

@@ -13,7 +13,7 @@ import { keepServer, releaseServer } from "./keep.ts";
 import type { KeptServer } from "./keep.ts";
 import { launchServer, PortTakenError } from "./launch.ts";
 import { freePort } from "./port.ts";
-import { identifyProcess, isRunning, signalProcess, waitForEnd } from "./process.ts";
+import { identifyProcess, isRunning, signalProcess, waitUntil } from "./process.ts";
 import type { Command, ProcessIdentity } from "./process.ts";
 import { makeRunFolder, setOwners } from "./run-folder.ts";
 import { serverArguments } from "./server-options.ts";
@@ -241,16 +241,15 @@ class LocalServer implements SandboxServer {
   }
 
   async #end(signal: NodeJS.Signals, timeoutMs: number): Promise<void> {
-    if (this.#running === undefined) return;
-    const { identity } = this.#running;
-    signalProcess(identity, signal);
-    if (!(await waitForEnd(identity, timeoutMs))) {
-      signalProcess(identity, "SIGKILL");
-      if (!(await waitForEnd(identity, KILL_TIMEOUT_MS))) {
-        throw new ReplicationError("SANDBOX", `${this.flavour} (pid ${identity.pid}) does not end`);
-      }
-    }
-    this.#release(identity);
+    const running = this.#running;
+    if (running === undefined) return;
+    // Released when Node has seen it end: then no zombie is left either.
+    const isReleased = (): boolean => this.#running !== running;
+    signalProcess(running.identity, signal);
+    if (await waitUntil(isReleased, timeoutMs)) return;
+    signalProcess(running.identity, "SIGKILL");
+    if (await waitUntil(isReleased, KILL_TIMEOUT_MS)) return;
+    throw new ReplicationError("SANDBOX", `${this.flavour} (pid ${running.identity.pid}) does not end`);
   }
 
   async restart(options?: readonly string[]): Promise<void> {
