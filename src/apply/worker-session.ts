@@ -31,7 +31,7 @@ const PREFIX_BYTES_RESERVED = 64 * 1024;
 export class WorkerSession {
   readonly session: Session;
   readonly settings: WorkerSettings;
-  readonly steps: StepBuilder;
+  #steps: StepBuilder | undefined;
   /** Bytes of events sent since `useFormat`: progress inside a big transaction. */
   eventBytesSent = 0;
   #format: BinlogFormat | undefined;
@@ -40,7 +40,15 @@ export class WorkerSession {
   constructor(session: Session, settings: WorkerSettings) {
     this.session = session;
     this.settings = settings;
-    this.steps = new StepBuilder(settings.facts);
+  }
+
+  get steps(): StepBuilder {
+    return (this.#steps ??= new StepBuilder(this.settings.facts));
+  }
+
+  /** After a failure nothing is known of the session's settings. */
+  forgetSettings(): void {
+    this.#steps?.forget();
   }
 
   /** Tells the server the format of the events to come, unless it knows. MySQL's GTID_NEXT is undetermined afterwards: `gtidNext` must come before any statement. */

@@ -152,7 +152,7 @@ export class Worker {
     if (error.code === "FENCED") return this.#options.events.fatal(told);
     if (session.session.closed) return this.#sessionLost(told);
     const explained = error.retry === "never" ? await explain(session, told) : told;
-    session.steps.forget();
+    session.forgetSettings();
     try {
       await session.session.execute("ROLLBACK");
       await session.session.execute(session.gtidNext(undefined).join(";") || "DO 0");
