@@ -87,7 +87,10 @@ export class TextResultReader {
     const status = payload.readUInt16LE(this.#at);
     this.#current.warnings = payload.readUInt16LE(this.#at + 2);
     this.#at += 4;
-    if (this.#at < payload.length) this.#current.info = payload.toString("utf8", this.#at);
+    if (this.#at < payload.length) {
+      const length = this.#length(payload);
+      this.#current.info = payload.toString("utf8", this.#at, this.#at + length);
+    }
     return this.#finish(status);
   }
 
