@@ -5,6 +5,9 @@ import type { SourcePosition } from "../transaction/transaction.ts";
 import { parseJson, readErrorMessage, type PauseRequest } from "./messages.ts";
 import { findSocketPath } from "./socket-path.ts";
 
+/** Short beside what ending a process takes. */
+const POLL_MS = 50;
+
 /**
  * Talks to the engine that runs in a folder. Nothing times out: a pause at a position answers when it is reached, a stop when the work at hand is done.
  * Every call throws ReplicationError: NOT_RUNNING when no engine answers there, or what the engine answered.
@@ -24,6 +27,19 @@ export class ControlClient {
   /** Resolves once the engine has stopped cleanly. */
   stop(): Promise<EngineStatus> {
     return this.#ask("POST", "/stop");
+  }
+
+  /** Resolves once nobody answers any more. */
+  async ended(): Promise<void> {
+    try {
+      for (;;) {
+        await this.status();
+        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      }
+    } catch (error) {
+      if (error instanceof ReplicationError && error.code === "NOT_RUNNING") return;
+      throw error;
+    }
   }
 
   /** Resolves once paused: at once, or exactly behind `position`. Lasts until someone resumes. */

@@ -9,6 +9,7 @@ import { localEngineSettings } from "../local-engine.ts";
 import { renderLiveLine, renderPlainLine } from "../render/line.ts";
 import { ratesBetween } from "../render/rates.ts";
 import { formatCount, formatLag } from "../render/units.ts";
+import { Screen } from "../screen.ts";
 
 interface DemoFlags {
   server: ServerFlavour;
@@ -35,7 +36,8 @@ export function demoCommand(): Command {
     .addHelpText("after", "\nExit code: 0 when source and target are identical at the end, 1 when not.")
     .action(async (flags: DemoFlags) => {
       exitOnSignals();
-      const view = makeView();
+      const screen = new Screen(process.stdout, process.stderr);
+      const view = makeView(screen, screen.isTerminal && flags.json !== true);
       const report = await runDemo({
         server: flags.server,
         seconds: flags.seconds,
@@ -45,7 +47,7 @@ export function demoCommand(): Command {
         compare: compareServers,
         view,
       });
-      process.stdout.write(`${flags.json === true ? JSON.stringify(report, undefined, 2) : formatReport(report)}\n`);
+      screen.print(flags.json === true ? JSON.stringify(report, undefined, 2) : formatReport(report));
       if (!report.identical) process.exitCode = 1;
     });
 }
@@ -79,23 +81,22 @@ const PLAIN_LINE_MS = 2000;
 const RATE_MS = 1000;
 
 /** On a terminal one line that is written over and over, below the lines that stay; elsewhere plain lines. */
-function makeView(): DemoView {
-  const output = process.stderr;
-  const clear = output.isTTY ? "\r\u001B[2K" : "";
+function makeView(screen: Screen, isLive: boolean): DemoView {
   const recent: EngineStatus[] = [];
   let saidMs = 0;
   return {
-    tell: (text) => void output.write(`${clear}${text}\n`),
+    tell: screen.note,
     show: (status) => {
       recent.push(status);
       while (status.atMs - (recent[0] ?? status).atMs > RATE_MS) recent.shift();
       const rates = ratesBetween(recent[0] ?? status, status);
-      if (output.isTTY) output.write(`${clear}${renderLiveLine(status, rates, (output.columns ?? 80) - 1)}`);
+      if (isLive) screen.live(renderLiveLine(status, rates, screen.width - 1));
       else if (status.atMs - saidMs >= PLAIN_LINE_MS) {
-        output.write(`${renderPlainLine(status, rates)}\n`);
+        screen.note(renderPlainLine(status, rates));
         saidMs = status.atMs;
       }
     },
+    end: () => screen.live(""),
   };
 }
 

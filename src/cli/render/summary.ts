@@ -6,13 +6,17 @@ export function renderSummary(status: EngineStatus, lagMsMax: number | undefined
   const { applied, channel } = status;
   const elapsedMs = status.atMs - status.startedAtMs;
   const perS = elapsedMs <= 0 ? 0 : (applied.transactions / elapsedMs) * 1000;
-  const { position } = applied;
   return [
     `${channel} ${status.state === "failed" ? "failed" : "stopped"} after ${formatDuration(elapsedMs)}`,
-    position === undefined
-      ? "  nothing was applied"
-      : `  applied everything up to ${position.file}:${position.position}${position.gtids === "" ? "" : `, ${position.gtids}`}`,
+    `  ${appliedText(status)}`,
     `  ${formatCount(applied.transactions)} transactions, ${formatCount(applied.rows)} rows in ${formatCount(applied.runs)} commits (${formatCount(perS)} tx/s), ${formatCount(applied.retries)} retries`,
     `  lag at the end ${formatLag(status.lagMs)}, at most ${formatLag(lagMsMax)}`,
   ].join("\n");
+}
+
+/** How far the target is. */
+export function appliedText({ applied: { position } }: EngineStatus): string {
+  if (position === undefined) return "nothing was applied";
+  const place = `${position.file}:${position.position}`;
+  return `applied everything up to ${position.gtids === "" ? place : `${place}, ${position.gtids}`}`;
 }

@@ -1,0 +1,130 @@
+import { systemClock } from "../base/clock.ts";
+import { ReplicationError } from "../base/error.ts";
+import { describeAddress } from "../base/server-url.ts";
+import { Engine } from "../engine/engine.ts";
+import type { EngineOptions } from "../engine/options.ts";
+import type { EngineStatus } from "../engine/status.ts";
+import type { Controlled } from "../http/control-server.ts";
+import type { SourcePosition } from "../transaction/transaction.ts";
+import { VERSION } from "../version.ts";
+
+/** What comes before the engine: the preflight, the initial copy. Ends early, with STOPPED, when the signal is aborted. */
+export interface Preparation {
+  state: "starting" | "copying";
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * One `replicate` from its first moment to its last: preparations, then the engine. Can be asked and stopped at any time, whatever it is at.
+ *
+ * Invariant: after `stop` no engine is started; one that was being started is stopped as soon as it is there.
+ */
+export class Replication implements Controlled {
+  readonly #options: EngineOptions;
+  readonly #preparations: readonly Preparation[];
+  readonly #startedAtMs = systemClock.nowMs();
+  readonly #abort = new AbortController();
+  #ended: Promise<void> | undefined;
+  #state: "starting" | "copying" | "stopped" | "failed" = "starting";
+  #engine: Engine | undefined;
+
+  constructor(options: EngineOptions, preparations: readonly Preparation[]) {
+    this.#options = options;
+    this.#preparations = preparations;
+  }
+
+  /** Resolves after `stop` or when `until` is reached; rejects with what ended it. */
+  run(): Promise<void> {
+    this.#ended ??= this.#run();
+    return this.#ended;
+  }
+
+  status(): EngineStatus {
+    return this.#engine?.status() ?? this.#statusWithoutEngine();
+  }
+
+  async stop(): Promise<void> {
+    this.#abort.abort();
+    await this.#engine?.stop();
+    await this.#ended;
+  }
+
+  async pauseAt(position?: SourcePosition): Promise<void> {
+    if (this.#engine === undefined) {
+      throw new ReplicationError("NOT_RUNNING", `the engine is ${this.#state}`, { hint: "try again when it runs" });
+    }
+    await this.#engine.pauseAt(position);
+  }
+
+  resume(): void {
+    this.#engine?.resume();
+  }
+
+  async #run(): Promise<void> {
+    try {
+      for (const preparation of this.#preparations) {
+        this.#state = preparation.state;
+        await preparation.run(this.#abort.signal);
+        if (this.#abort.signal.aborted) break;
+      }
+      if (!this.#abort.signal.aborted) await this.#runEngine();
+      this.#state = "stopped";
+    } catch (error) {
+      const wasAsked = this.#abort.signal.aborted && error instanceof ReplicationError && error.code === "STOPPED";
+      this.#state = wasAsked ? "stopped" : "failed";
+      if (!wasAsked) throw error;
+    }
+  }
+
+  async #runEngine(): Promise<void> {
+    this.#state = "starting";
+    const engine = await Engine.start(this.#options);
+    this.#engine = engine;
+    if (this.#abort.signal.aborted) await engine.stop();
+    await engine.done;
+  }
+
+  #statusWithoutEngine(): EngineStatus {
+    const { channel, source, target, folder, semiSync, gtid, policy, commitOrder } = this.#options;
+    return {
+      channel,
+      engineId: "",
+      pid: process.pid,
+      version: VERSION,
+      startedAtMs: this.#startedAtMs,
+      atMs: systemClock.nowMs(),
+      state: this.#state,
+      source: { address: describeAddress(source), serverVersion: "", serverUuid: "", serverId: 0 },
+      target: { address: describeAddress(target), serverVersion: "" },
+      receiver: {
+        state: "",
+        position: undefined,
+        transactions: 0,
+        events: 0,
+        bytes: 0,
+        reconnects: 0,
+        semiSync,
+        lastEventAtMs: 0,
+        lastError: undefined,
+      },
+      relayLog: { folder, bytes: 0, files: 0 },
+      coordinator: { state: "", queuedTransactions: 0, queuedBytes: 0 },
+      workers: [],
+      applied: {
+        position: undefined,
+        transactions: 0,
+        rows: 0,
+        runs: 0,
+        retries: 0,
+        skipped: 0,
+        ignoredEvents: 0,
+      },
+      lagMs: undefined,
+      backlogBytes: 0,
+      gtidMode: gtid,
+      policy,
+      commitOrder,
+      error: undefined,
+    };
+  }
+}
