@@ -19,10 +19,11 @@ import type { GtidState } from "./state.ts";
 /**
  * How a relay file begins:
  *
- *     magic | FORMAT_DESCRIPTION, as the source sent it | Rotate | Previous_gtids or Gtid_list | events, as the source sent them …
+ *     magic | FORMAT_DESCRIPTION, as the source sent it | Previous_gtids or Gtid_list | Rotate | events, as the source sent them …
  *
- * Rotate and the GTID event are ours, flagged artificial and relay-log: they say from which file and position of the source the events come, and which GTIDs the replica had
- * before them. So each file describes itself, holds events of one source file in one format, and recovery needs nothing beside it.
+ * The GTID event and Rotate are ours, flagged artificial and relay-log: they say which GTIDs the replica had before this file (no such event when that is not known), and from
+ * which file and position of the source the events come. So each file describes itself, holds events of one source file in one format, and recovery needs
+ * nothing beside it. Rotate is the last: where it is, the beginning is whole.
  * All events of ours have end position 0: the source has no such place.
  */
 export interface Prologue {
@@ -39,12 +40,13 @@ const OURS = EVENT_FLAG.ARTIFICIAL | EVENT_FLAG.RELAY_LOG;
 
 /** Magic and events, in order. */
 export function encodePrologue({ description, format, source, gtids }: Prologue): Buffer[] {
-  const parts = [BINLOG_MAGIC, description, encodeRotate(source, description, format)];
+  const parts = [BINLOG_MAGIC, description];
   if (gtids.kind === "mysql") {
     parts.push(ownEvent(EVENT_TYPE.PREVIOUS_GTIDS, gtids.set.encode(), description, format));
   } else if (gtids.kind === "mariadb") {
     parts.push(ownEvent(EVENT_TYPE.GTID_LIST, gtids.position.encode(), description, format));
   }
+  parts.push(encodeRotate(source, description, format));
   return parts;
 }
 
@@ -84,12 +86,14 @@ export function decodeAnyRotate(event: Buffer): SourcePosition {
  * Decoding faults are thrown as they are.
  */
 export function decodePrologue(events: readonly Buffer[]): { prologue: Prologue; count: number } | undefined {
-  const [description, rotate, third] = events;
+  const [description, second, third] = events;
   if (description === undefined || eventType(description) !== EVENT_TYPE.FORMAT_DESCRIPTION) return undefined;
-  if (rotate === undefined || !isArtificialRotate(rotate)) return undefined;
+  if (second === undefined || !isOurs(second)) return undefined;
   const { format } = decodeFormatDescription(description);
+  const gtids = decodeGtids(second, format);
+  const rotate = gtids === undefined ? second : third;
+  if (rotate === undefined || !isOurs(rotate) || !isArtificialRotate(rotate)) return undefined;
   const source = decodeAnyRotate(rotate);
-  const gtids = third === undefined || !isOurs(third) ? undefined : decodeGtids(third, format);
   return {
     prologue: { description, format, source, gtids: gtids ?? { kind: "none" } },
     count: gtids === undefined ? 2 : 3,

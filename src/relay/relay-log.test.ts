@@ -41,6 +41,11 @@ function read(relay: RelayLog, from?: RelayPosition): RelayReader {
 
 const mysqlGtids = (text: string) => ({ kind: "mysql" as const, set: GtidSet.parse(text) });
 
+function gtidsOf(relay: RelayLog): string | undefined {
+  const { gtids } = relay.received;
+  return gtids.kind === "mysql" ? gtids.set.toString() : undefined;
+}
+
 /** Reads events until `count` have come, without the files' own. */
 async function readEvents(reader: RelayReader, count: number): Promise<Buffer[]> {
   const events: Buffer[] = [];
@@ -75,8 +80,8 @@ test("what is appended and flushed comes back byte for byte, after the file's ow
   const events = batch?.events ?? [];
   expect(events.slice(0, 3).map(eventType)).toEqual([
     EVENT_TYPE.FORMAT_DESCRIPTION,
-    EVENT_TYPE.ROTATE,
     EVENT_TYPE.PREVIOUS_GTIDS,
+    EVENT_TYPE.ROTATE,
   ]);
   expect(events[0]).toEqual(start[1]?.event);
   expect(bytesOf(events.slice(3))).toBe(bytesOf(sent(transactions)));
@@ -92,10 +97,10 @@ test("the position to resume from moves only when a transaction ends", async () 
   const first = source.transaction(1);
   appendAll(relay, first.slice(0, -1));
   expect(relay.received.source).toEqual({ file: "binlog.000007", position: 500 });
-  expect(relay.received.gtids).toEqual(mysqlGtids(""));
+  expect(gtidsOf(relay)).toBe("");
   appendAll(relay, first.slice(-1));
   expect(relay.received.source).toEqual({ file: "binlog.000007", position: source.position });
-  expect(relay.received.gtids).toEqual(mysqlGtids(`${UUID}:1`));
+  expect(gtidsOf(relay)).toBe(`${UUID}:1`);
 });
 
 test("a log that begins at a file position counts no GTIDs: those before are unknown", async () => {
@@ -241,8 +246,8 @@ test("each file of the source gets relay files of its own, each with the GTIDs b
   expect(relay.fileCount).toBe(2);
   const reader = read(relay, { file: 2, offset: 0 });
   const events = (await reader.next())?.events ?? [];
-  expect(events[1]?.toString("latin1", 27, 27 + 13)).toBe("binlog.000002");
-  const gtids = events[2] as Buffer;
+  expect(events[2]?.toString("latin1", 27, 27 + 13)).toBe("binlog.000002");
+  const gtids = events[1] as Buffer;
   expect(GtidSet.decode(gtids.subarray(19, -4)).toString()).toBe(`${UUID}:1-4`);
 });
 
@@ -254,10 +259,10 @@ test("a reconnect inside a transaction begins a new file, and the transaction co
   const position = source.position;
   appendAll(relay, source.transaction(2).slice(0, 3));
   appendAll(relay, source.start("binlog.000001", position));
-  expect(relay.received.gtids).toEqual(mysqlGtids(`${UUID}:1`));
+  expect(gtidsOf(relay)).toBe(`${UUID}:1`);
   expect(relay.received.source?.position).toBe(position);
   appendAll(relay, source.transaction(2));
-  expect(relay.received.gtids).toEqual(mysqlGtids(`${UUID}:1-2`));
+  expect(gtidsOf(relay)).toBe(`${UUID}:1-2`);
   await relay.flush();
   expect(relay.fileCount).toBe(2);
 });
@@ -361,7 +366,8 @@ test("reset forgets everything and goes on from other GTIDs", async () => {
   await relay.flush();
   await relay.reset(mysqlGtids(`${UUID}:1-40`));
   expect(relay.fileCount).toBe(0);
-  expect(relay.received).toEqual({ source: undefined, gtids: mysqlGtids(`${UUID}:1-40`), end: { file: 0, offset: 0 } });
+  expect(gtidsOf(relay)).toBe(`${UUID}:1-40`);
+  expect(relay.received).toMatchObject({ source: undefined, end: { file: 0, offset: 0 } });
   const reader = read(relay, relay.received.end);
   const transaction = source.transaction(41);
   appendAll(relay, [...source.start(), ...transaction]);

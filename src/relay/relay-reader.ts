@@ -13,8 +13,8 @@ export type RecentBytes = (file: number, offset: number) => Buffer | undefined;
 
 /**
  * Reads events in order and waits at the end for more. The first batch, and the first batch of each file, begins with the file's own events:
- * FORMAT_DESCRIPTION, an artificial Rotate that names the source's file and position at which the events after it go on, and Previous_gtids or Gtid_list (when the
- * stream has GTIDs and reading begins at the file's start). So a consumer may start anywhere; to it an artificial Rotate inside a transaction means: what came of that
+ * FORMAT_DESCRIPTION, Previous_gtids or Gtid_list (when GTIDs are known and reading begins at the file's start), and an artificial Rotate that names the source's file and
+ * position at which the events after it go on. So a consumer may start anywhere; to it an artificial Rotate inside a transaction means: what came of that
  * transaction is void, it will come again from its start (the connection was lost in its middle).
  *
  * Invariant: only written bytes are given out. What is appended but not written could still be refused by the disk, and the applier would be ahead of the log.

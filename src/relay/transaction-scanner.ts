@@ -29,10 +29,10 @@ export class TransactionScanner {
   take(event: Buffer): TransactionBoundary {
     const plain = isCompressed(eventType(event)) ? uncompressEvent(event, this.#format) : event;
     const format = plain === event ? this.#format : { ...this.#format, checksum: "none" as const };
-    const { state, role, ...rest } = step(this.#state, eventType(plain), eventFlags(plain), eventFact(plain, format));
-    if (role === "begin" || role === "standalone") this.id = transactionId(event, this.#format);
-    const boundary = boundaryOf({ state, role, ...rest });
-    this.#state = boundary === "inside" ? state : "outside";
+    const taken = step(this.#state, eventType(plain), eventFlags(plain), eventFact(plain, format));
+    if (taken.role === "begin" || taken.role === "standalone") this.id = transactionId(event, this.#format);
+    const boundary = boundaryOf(taken);
+    this.#state = boundary === "inside" ? taken.state : "outside";
     this.tracker.take(event);
     return boundary;
   }
