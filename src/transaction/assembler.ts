@@ -1,5 +1,5 @@
 import { ReplicationError } from "../base/error.ts";
-import { contentEnd } from "../binlog/checksum.ts";
+import { contentEnd, withoutChecksums } from "../binlog/checksum.ts";
 import { EVENT_TYPE } from "../binlog/event-type.ts";
 import { eventFlags, eventTimestamp, eventType } from "../binlog/event.ts";
 import { decodeFormatDescription } from "../binlog/events/format-description.ts";
@@ -11,11 +11,12 @@ import { decodeQuery, querySqlOffset } from "../binlog/events/query.ts";
 import { decodeRotate } from "../binlog/events/rotate.ts";
 import { decodeTransactionPayload, payloadEvents } from "../binlog/events/transaction-payload.ts";
 import { decodeXaPrepare } from "../binlog/events/xa-prepare.ts";
+import { isRowsType } from "../binlog/events/rows.ts";
 import type { BinlogFormat } from "../binlog/format.ts";
 import { type EventFact, eventFact, step, type StreamState } from "../binlog/grammar.ts";
 import { nextSourcePosition } from "../binlog/source-position.ts";
 import { isCompressed, uncompressEvent } from "../binlog/uncompress.ts";
-import { BodyCollector, EVENT_BYTES_MAX, isRowsEvent, type TableFilter } from "./body.ts";
+import { BodyCollector, EVENT_BYTES_MAX, type TableFilter } from "./body.ts";
 import { streamPayloadEvents } from "./payload-stream.ts";
 import type {
   RelayPosition,
@@ -220,7 +221,7 @@ export class Assembler {
     const type = eventType(event);
     if (type === EVENT_TYPE.TABLE_MAP) {
       body.tableMap(event, format, open.start);
-    } else if (isRowsEvent(type)) {
+    } else if (isRowsType(type)) {
       body.rowsEvent(event, format);
     } else {
       body.other(event, format);
@@ -315,7 +316,7 @@ export class Assembler {
 
   #setFormat(event: Buffer): void {
     this.#format = decodeFormatDescription(event).format;
-    this.#plainFormat = { ...this.#format, checksum: "none" };
+    this.#plainFormat = withoutChecksums(this.#format);
     this.#body.forgetMaps();
   }
 

@@ -3,10 +3,11 @@ import { ReplicationError } from "../base/error.ts";
 import { EVENT_TYPE } from "../binlog/event-type.ts";
 import { eventFlags, eventType } from "../binlog/event.ts";
 import { decodeTransactionPayload } from "../binlog/events/transaction-payload.ts";
+import { isRowsType } from "../binlog/events/rows.ts";
 import type { BinlogFormat } from "../binlog/format.ts";
 import { eventFact, step, type StreamState } from "../binlog/grammar.ts";
 import { isCompressed, uncompressEvent } from "../binlog/uncompress.ts";
-import { BodyCollector, EVENT_BYTES_MAX, isRowsEvent, type TableFilter } from "./body.ts";
+import { BodyCollector, EVENT_BYTES_MAX, type TableFilter } from "./body.ts";
 import { streamPayloadEvents } from "./payload-stream.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -39,7 +40,7 @@ export async function* bodyEvents(
     state = taken.state;
     if (!taken.content) return false;
     if (type === EVENT_TYPE.TABLE_MAP) collector.tableMap(event, read, start);
-    else if (isRowsEvent(type)) collector.rowsEvent(event, read);
+    else if (isRowsType(type)) collector.rowsEvent(event, read);
     // What is no row event in a transaction of kind `rows` is a SAVEPOINT that nothing returned to.
     else if (kind !== "rows") collector.other(event, read);
     return collector.heldBytes >= options.batchBytesMax && collector.events.length > 1;

@@ -1,8 +1,7 @@
 import { ReplicationError } from "../base/error.ts";
 import { stripChecksum } from "../binlog/checksum.ts";
-import { EVENT_TYPE } from "../binlog/event-type.ts";
 import { eventType } from "../binlog/event.ts";
-import { countRows, ROWS_FLAG, rowsTableId } from "../binlog/events/rows.ts";
+import { countRows, ROWS_FLAG, rowsFlags, rowsTableId } from "../binlog/events/rows.ts";
 import { type TableMapEvent, TableMaps } from "../binlog/events/table-map.ts";
 import type { BinlogFormat } from "../binlog/format.ts";
 import type { SourcePosition } from "./transaction.ts";
@@ -105,8 +104,7 @@ export class BodyCollector {
 
   rowsEvent(event: Buffer, format: BinlogFormat): void {
     const tableId = rowsTableId(event, format);
-    const flagsAt = rowsFlagsAt(event, format);
-    const ends = (event.readUInt16LE(flagsAt) & ROWS_FLAG.STATEMENT_END) !== 0;
+    const ends = (rowsFlags(event, format) & ROWS_FLAG.STATEMENT_END) !== 0;
     if (this.#unwanted.has(tableId) || tableId === DUMMY_TABLE_ID) {
       if (ends) this.#endStatementOf(format);
       return;
@@ -139,8 +137,7 @@ export class BodyCollector {
     if (this.#statementOpen && last !== undefined) {
       // A copy: without checksums the held event is a view of what the relay log holds.
       const ending = Buffer.from(last);
-      const at = rowsFlagsAt(ending, format);
-      ending.writeUInt16LE(ending.readUInt16LE(at) | ROWS_FLAG.STATEMENT_END, at);
+      ending.writeUInt16LE(rowsFlags(ending, format) | ROWS_FLAG.STATEMENT_END, rowsFlagsOffset(ending, format));
       this.events[this.events.length - 1] = ending;
     }
     this.#endStatement();
@@ -163,16 +160,7 @@ export class BodyCollector {
   }
 }
 
-/** Two bytes of flags follow the table id, which has 4 bytes in the post-header of 6 that only servers before 5.1.4 wrote. */
-function rowsFlagsAt(event: Buffer, format: BinlogFormat): number {
+/** Two bytes of flags follow the table id, which had 4 bytes before 5.1.4. */
+function rowsFlagsOffset(event: Buffer, format: BinlogFormat): number {
   return format.headerLength + (format.postHeaderLengths[eventType(event)] === 6 ? 4 : 6);
-}
-
-export function isRowsEvent(type: number): boolean {
-  return (
-    (type >= EVENT_TYPE.WRITE_ROWS_V1 && type <= EVENT_TYPE.DELETE_ROWS_V1) ||
-    (type >= EVENT_TYPE.WRITE_ROWS && type <= EVENT_TYPE.DELETE_ROWS) ||
-    type === EVENT_TYPE.PARTIAL_UPDATE_ROWS ||
-    (type >= EVENT_TYPE.PRE_GA_WRITE_ROWS && type <= EVENT_TYPE.PRE_GA_DELETE_ROWS)
-  );
 }
