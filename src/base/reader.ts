@@ -118,9 +118,10 @@ export class ByteReader {
   }
 
   #short(length: number): never {
+    const what = length < 0 ? "a part ends before it begins" : `${length} more bytes are needed`;
     throw new ReplicationError(
       "CORRUPT_EVENT",
-      `${length} more bytes are needed at byte ${this.offset}, but the data ends at byte ${this.end}`,
+      `${what} at byte ${this.offset}; the data ends at byte ${this.end}`,
     );
   }
 }

@@ -110,7 +110,7 @@ const MYSQL_NAMES: Readonly<Record<number, string>> = {
   39: "Update_rows_partial",
   40: "Transaction_payload",
   41: "Heartbeat_v2",
-  42: "Gtid_tagged",
+  42: "Gtid_tagged_log_event",
 };
 
 const MARIADB_NAMES: Readonly<Record<number, string>> = {

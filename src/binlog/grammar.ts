@@ -273,8 +273,8 @@ const PLACES: Readonly<Record<StreamState, string>> = {
 
 function refuse(state: StreamState, type: number, fact: EventFact): never {
   const name = eventTypeName(type, type >= MARIADB_EVENTS_START ? "mariadb" : "mysql");
-  const what = type === EVENT_TYPE.QUERY ? `${name} event (${fact})` : `${name} event`;
-  throw new ReplicationError("GRAMMAR", `a ${what} came ${PLACES[state]}`, {
+  const what = type === EVENT_TYPE.QUERY ? `${name} (${fact})` : name;
+  throw new ReplicationError("GRAMMAR", `event ${what} came ${PLACES[state]}`, {
     hint: "start at the beginning of a transaction; if this is one, check the file with mysqlbinlog",
   });
 }

@@ -10,6 +10,9 @@ export interface MariadbGtid {
 /** Upper four bits of a Gtid_list's count are flags (Gtid_list_log_event, sql/log_event.h, MariaDB 10.11). */
 export const GTID_LIST_FLAG = { UNTIL_REACHED: 0x1000_0000, IGNORED: 0x2000_0000 } as const;
 
+/** The server fills an empty list up to what a comment query would take that replaces it for old replicas. */
+const EMPTY_LIST_LENGTH = 6;
+
 const GTID = /^(\d{1,10})-(\d{1,10})-(\d{1,20})$/;
 
 export const formatMariadbGtid = (gtid: MariadbGtid): string => `${gtid.domainId}-${gtid.serverId}-${gtid.sequence}`;
@@ -63,7 +66,7 @@ export class MariadbGtidPosition {
   /** The body of a Gtid_list event that `decode` reads. */
   encode(): Buffer {
     const gtids = this.entries();
-    const bytes = Buffer.alloc(4 + 16 * gtids.length);
+    const bytes = Buffer.alloc(gtids.length === 0 ? EMPTY_LIST_LENGTH : 4 + 16 * gtids.length);
     let offset = bytes.writeUInt32LE(gtids.length);
     for (const gtid of gtids) {
       offset = bytes.writeUInt32LE(gtid.domainId, offset);
@@ -122,13 +125,13 @@ export class MariadbGtidPosition {
 /**
  * A Gtid_list event's body (Gtid_list_log_event, sql/log_event.cc, MariaDB 10.11):
  *
- *     u32 count in the lower 28 bits, flags above; count × { u32 domain, u32 server, u64 sequence }
+ *     u32 count in the lower 28 bits, flags above; count × { u32 domain, u32 server, u64 sequence }; without any, two bytes of filler
  */
 export function decodeGtidListBody(body: Buffer): { gtids: MariadbGtid[]; flags: number } {
   const reader = new ByteReader(body);
   const head = reader.u32();
   const count = head & 0x0fff_ffff;
-  if (count * 16 !== reader.remaining) reader.fail(`a Gtid_list of ${count} entries has another length`);
+  if (count * 16 > reader.remaining) reader.fail(`a Gtid_list of ${count} entries is shorter than that`);
   const gtids: MariadbGtid[] = [];
   for (let i = 0; i < count; i++) {
     gtids.push({ domainId: reader.u32(), serverId: reader.u32(), sequence: reader.u64() });

@@ -38,15 +38,20 @@ export interface QueryStatus {
   characterSetCollations?: { characterSet: number; collation: number }[];
 }
 
-/** Bits of `QueryStatus.flags2` (OPTIONS_WRITTEN_TO_BIN_LOG: sql/query_options.h, MySQL 8.0; sql/sql_priv.h, MariaDB 10.11). */
+/**
+ * Bits of `QueryStatus.flags2` (OPTIONS_WRITTEN_TO_BIN_LOG: sql/query_options.h, MySQL 8.0; sql/sql_priv.h, MariaDB 10.11). A set bit means what its name says, so that a
+ * check is switched off by it.
+ */
 export const QUERY_FLAG2 = {
   AUTO_IS_NULL: 0x4000,
   NOT_AUTOCOMMIT: 0x8_0000,
   NO_FOREIGN_KEY_CHECKS: 0x400_0000,
   RELAXED_UNIQUE_CHECKS: 0x800_0000,
-  /** These are MariaDB's. */
+  /** From here on MariaDB's. */
+  NO_CHECK_CONSTRAINT_CHECKS: 0x8000,
+  EXPLICIT_DEFAULTS_FOR_TIMESTAMP: 0x100_0000,
   IF_EXISTS: 0x1000_0000,
-  INSERT_HISTORY: 0x2000_0000,
+  INSERT_HISTORY: 0x4000_0000,
 } as const;
 
 /** More schemas than this are written as 254, "many" (MAX_DBS_IN_EVENT_MTS, OVER_MAX_DBS_IN_EVENT_MTS). */
