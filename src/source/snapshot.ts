@@ -30,7 +30,8 @@ export interface SnapshotOptions {
   inexactWillDo?: boolean;
 }
 
-const LOCK_WAIT_SECONDS = 30;
+/** While the lock is waited for, writes wait behind it. */
+const LOCK_WAIT_SECONDS = 10;
 /** MariaDB: how often all sessions may open at different positions before we lock. */
 const UNLOCKED_ATTEMPTS = 5;
 const LOCK_WAIT_TIMEOUT = 1205;
