@@ -11,6 +11,7 @@ export function addFlags(command: Command, names: readonly OptionName[]): Comman
     "--config <FILE>",
     "the options file (default: abreast.yaml in the current folder, if it is there)",
   );
+  command.addHelpOption(new Option("-h, --help", "print help").helpGroup("Run:"));
   return command.addOption(config.helpGroup("Run:"));
 }
 

@@ -197,7 +197,7 @@ const optionsSchema = z.object({
 
   skipPreflight: onOff().prefault(false).register(optionNotes, {
     group: "Run",
-    what: "start although the preflight was not run",
+    what: "start without the preflight",
     why: "For a restart where the servers were checked before; what is unsafe then shows as an error while running.",
   }),
   logFormat: oneOf("text", "json").prefault("text").register(optionNotes, {

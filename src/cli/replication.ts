@@ -39,6 +39,11 @@ export class Replication implements Controlled {
     return this.#ended;
   }
 
+  /** Whether it came as far as applying. */
+  get hasEngine(): boolean {
+    return this.#engine !== undefined;
+  }
+
   status(): EngineStatus {
     return this.#engine?.status() ?? this.#statusWithoutEngine();
   }

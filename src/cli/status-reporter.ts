@@ -1,4 +1,5 @@
 import type { EngineStatus } from "../engine/status.ts";
+import type { SeenLag } from "./render/summary.ts";
 import { renderLiveLine, renderPlainLine } from "./render/line.ts";
 import { ratesBetween } from "./render/rates.ts";
 import type { Screen } from "./screen.ts";
@@ -6,7 +7,7 @@ import type { Screen } from "./screen.ts";
 /** Half a second looks live and is slow enough to read. */
 const TICK_MS = 500;
 /** Rates over less would jump with every commit of a packed run. */
-const RATE_TICKS = 10;
+const RATE_TICKS = 7;
 /** Between two lines that stay: 8,640 a day. */
 const LINE_MS = 10_000;
 
@@ -22,7 +23,7 @@ export class StatusReporter {
   /** The last statuses, oldest first. */
   readonly #recent: EngineStatus[];
   #lastLine: EngineStatus;
-  #lagMsMax: number | undefined;
+  #lag: SeenLag = { lastMs: undefined, maxMs: undefined };
 
   constructor(status: () => EngineStatus, screen: Screen, mode: ReportMode) {
     this.#status = status;
@@ -34,9 +35,9 @@ export class StatusReporter {
     this.#draw(this.#lastLine);
   }
 
-  /** The largest lag seen so far; undefined when none was known. */
-  get lagMsMax(): number | undefined {
-    return this.#lagMsMax;
+  /** The lag as it was seen so far; an engine that has ended has none any more. */
+  get lag(): SeenLag {
+    return this.#lag;
   }
 
   /** Removes the live line; in JSON the last status is a line too. */
@@ -50,7 +51,9 @@ export class StatusReporter {
     const status = this.#status();
     this.#recent.push(status);
     if (this.#recent.length > RATE_TICKS) this.#recent.shift();
-    if (status.lagMs !== undefined) this.#lagMsMax = Math.max(status.lagMs, this.#lagMsMax ?? 0);
+    if (status.lagMs !== undefined) {
+      this.#lag = { lastMs: status.lagMs, maxMs: Math.max(status.lagMs, this.#lag.maxMs ?? 0) };
+    }
     this.#draw(status);
     if (status.atMs - this.#lastLine.atMs < LINE_MS) return;
     if (this.#mode === "json") this.#screen.print(JSON.stringify(status));

@@ -67,7 +67,7 @@ async function replicate(config: Config<OptionName>): Promise<void> {
     await replication.run();
   } finally {
     reporter.end();
-    if (!values.json) screen.print(renderSummary(replication.status(), reporter.lagMsMax));
+    if (!values.json && replication.hasEngine) screen.print(renderSummary(replication.status(), reporter.lag));
     await control.close();
     forgetSignals();
   }

@@ -162,8 +162,8 @@ describe("the status", () => {
 });
 
 test("the summary says how far the target is and what was done", () => {
-  expect(renderSummary(exampleStatus({ state: "stopped", lagMs: 0 }), 45_000)).toMatchSnapshot();
+  expect(renderSummary(exampleStatus({ state: "stopped" }), { lastMs: 0, maxMs: 45_000 })).toMatchSnapshot();
   const unused = exampleStatus({ state: "failed", lagMs: undefined });
   unused.applied = { ...unused.applied, position: undefined, transactions: 0, rows: 0, runs: 0, retries: 0 };
-  expect(renderSummary(unused, undefined)).toMatchSnapshot();
+  expect(renderSummary(unused, { lastMs: undefined, maxMs: undefined })).toMatchSnapshot();
 });
