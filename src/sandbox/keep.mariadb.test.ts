@@ -87,7 +87,7 @@ async function ended(child: ChildProcess): Promise<number | string | null> {
   return child.exitCode ?? child.signalCode;
 }
 
-test.concurrent.each([
+test.each([
   ["return", 0],
   ["exit", 5],
   ["throw", 1],
@@ -98,16 +98,13 @@ test.concurrent.each([
   expect(existsSync(runFolder)).toBe(false);
 });
 
-test.concurrent.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
-  "a server ends with a program that %s ends",
-  async (signal) => {
-    const { child, serverPid, runFolder } = await start("wait");
-    child.kill(signal);
-    expect(await ended(child)).toBe(signal);
-    await expect.poll(() => identifyProcess(serverPid)).toBeUndefined();
-    expect(existsSync(runFolder)).toBe(false);
-  },
-);
+test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("a server ends with a program that %s ends", async (signal) => {
+  const { child, serverPid, runFolder } = await start("wait");
+  child.kill(signal);
+  expect(await ended(child)).toBe(signal);
+  await expect.poll(() => identifyProcess(serverPid)).toBeUndefined();
+  expect(existsSync(runFolder)).toBe(false);
+});
 
 test("a program that handles a signal itself still has its server, and may stop it in its own time", async () => {
   const { child, lines, serverPid } = await start("handle");

@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { closeSync, openSync, readSync, fstatSync } from "node:fs";
-import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createConnection } from "mysql2/promise";
 import type { RowDataPacket } from "mysql2/promise";
@@ -74,7 +73,6 @@ export async function launchServer(launch: Launch): Promise<ProcessIdentity> {
 }
 
 async function answers(place: ServerPlace): Promise<boolean> {
-  if (!(await listens(place.port))) return false;
   try {
     const connection = await createConnection({
       host: "127.0.0.1",
@@ -91,17 +89,6 @@ async function answers(place: ServerPlace): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-function listens(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ host: "127.0.0.1", port });
-    socket.once("connect", () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once("error", () => resolve(false));
-  });
 }
 
 function startFailure(launch: Launch, ended: Error | string | undefined, logStart: number): ReplicationError {
