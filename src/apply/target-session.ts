@@ -41,7 +41,7 @@ export async function openControlSession(address: ServerAddress, channel: string
   try {
     await session.execute(settings(session.serverVersion));
     const name = literal(lockName(channel, undefined));
-    if ((await session.queryValue(`SELECT GET_LOCK(${name},${2 * STALE_LOCK_SECONDS})`)) !== "1") {
+    if ((await session.queryValue(`SELECT GET_LOCK(${name},${STALE_LOCK_SECONDS})`)) !== "1") {
       const holder = await session.queryValue(`SELECT IS_USED_LOCK(${name})`);
       const from = holder
         ? await session.queryValue(`SELECT HOST FROM information_schema.PROCESSLIST WHERE ID=${holder}`)

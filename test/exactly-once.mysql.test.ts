@@ -1,0 +1,126 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { ReplicationError } from "../src/base/error.ts";
+import { Engine } from "../src/engine/engine.ts";
+import { beginChannel, catchUp, channelOptions, rows, run, withSession } from "./helpers/channel.ts";
+import { useServer } from "./helpers/servers.ts";
+
+const source = useServer("mysql-9.7");
+const target = useServer("mysql-9.7");
+
+async function applied(channel: string): Promise<bigint> {
+  const [first] = await rows(target(), `SELECT MAX(transactions) FROM abreast.checkpoint WHERE channel='${channel}'`);
+  return BigInt(first?.[0] ?? 0);
+}
+
+describe("a channel on real servers", () => {
+  beforeAll(async () => {
+    for (const server of [source(), target()]) {
+      await run(server, "CREATE DATABASE d", "CREATE TABLE d.t(id INT PRIMARY KEY, v INT)");
+    }
+  });
+
+  test("a run that fails for good is applied up to the culprit, and the error names it", async () => {
+    const options = channelOptions(source(), target());
+    await beginChannel(options);
+    await run(target(), "INSERT INTO d.t VALUES (103,-1)");
+    await run(source(), ...[101, 102, 103, 104].map((id) => `INSERT INTO d.t VALUES (${id},${id})`));
+    const error = await catchUp(options).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(ReplicationError);
+    const { code, where, message, hint } = error as ReplicationError;
+    const [uuid] = await rows(source(), "SELECT @@server_uuid");
+    expect(code).toBe("CONFLICT");
+    expect(message).toContain("Duplicate entry '103' for key");
+    expect(where.gtid).toContain(uuid?.[0]);
+    expect(where.file).toMatch(/binlog\.\d+/);
+    expect(hint).toBeDefined();
+    expect(await rows(target(), "SELECT id, v FROM d.t WHERE id > 100 ORDER BY id")).toEqual([
+      ["101", "101"],
+      ["102", "102"],
+      ["103", "-1"],
+    ]);
+    expect(await applied(options.channel)).toBe(2n);
+
+    await run(target(), "DELETE FROM d.t WHERE id=103");
+    await catchUp(options);
+    expect(await rows(target(), "SELECT COUNT(*), SUM(v) FROM d.t WHERE id > 100")).toEqual([["4", "410"]]);
+    expect(await applied(options.channel)).toBe(4n);
+  });
+
+  test("a second engine on the same channel is refused, and one that lost the channel writes nothing more", async () => {
+    const options = channelOptions(source(), target());
+    await beginChannel(options);
+    const first = await Engine.start(options);
+    const ended = first.done.catch((caught: unknown) => caught);
+    await expect(Engine.start({ ...options, folder: `${options.folder}/other` })).rejects.toMatchObject({
+      code: "FENCED",
+    });
+    // As if another engine had taken the channel over while this one could not see the target.
+    await run(target(), `UPDATE abreast.checkpoint SET engine='somebody else' WHERE channel='${options.channel}'`);
+    await run(source(), "INSERT INTO d.t VALUES (201,1)");
+    expect(await ended).toMatchObject({ code: "FENCED" });
+    expect(await rows(target(), "SELECT COUNT(*) FROM d.t WHERE id=201")).toEqual([["0"]]);
+    await catchUp(options);
+    expect(await rows(target(), "SELECT COUNT(*) FROM d.t WHERE id=201")).toEqual([["1"]]);
+  }, 60_000);
+
+  test("a deadlock or lock wait on the target is tried again, and counted", async () => {
+    const options = channelOptions(source(), target());
+    await run(source(), "INSERT INTO d.t VALUES (301,1)");
+    await run(target(), "INSERT INTO d.t VALUES (301,1)", "SET GLOBAL innodb_lock_wait_timeout=1");
+    await beginChannel(options);
+    const engine = await Engine.start(options);
+    await withSession(target(), async (blocker) => {
+      await blocker.execute("BEGIN; UPDATE d.t SET v=5 WHERE id=301");
+      await run(source(), "UPDATE d.t SET v=2 WHERE id=301");
+      while (engine.status().applied.retries === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+      await blocker.execute("ROLLBACK");
+    });
+    await run(target(), "SET GLOBAL innodb_lock_wait_timeout=DEFAULT");
+    await engine.stop();
+    await catchUp(options);
+    expect(await rows(target(), "SELECT v FROM d.t WHERE id=301")).toEqual([["2"]]);
+  });
+
+  test("a connection that is killed at any time loses and repeats nothing", async () => {
+    const options = channelOptions(source(), target());
+    await beginChannel(options);
+    const engine = await Engine.start(options);
+    let id = 400;
+    for (let round = 0; round < 8; round++) {
+      for (let n = 0; n < 10; n++) await run(source(), `INSERT INTO d.t VALUES (${++id},1)`);
+      const sessions = await rows(
+        target(),
+        "SELECT ID FROM information_schema.PROCESSLIST WHERE ID<>CONNECTION_ID() AND USER='root'",
+      );
+      for (const [session] of sessions) await run(target(), `KILL ${session}`).catch(() => {});
+    }
+    await engine.stop();
+    await catchUp(options);
+    expect(await rows(target(), "SELECT COUNT(*), COUNT(DISTINCT id) FROM d.t WHERE id > 400")).toEqual([["80", "80"]]);
+    expect(await applied(options.channel)).toBe(80n);
+  });
+
+  test("with preserved GTIDs the target's executed set is the source's, transaction by transaction", async () => {
+    const executed = async (server: () => ReturnType<typeof source>): Promise<string> =>
+      (await rows(server(), "SELECT @@GLOBAL.gtid_executed"))[0]?.[0]?.replaceAll("\n", "") ?? "";
+    const [uuid] = (await rows(source(), "SELECT @@server_uuid"))[0] ?? [];
+    const ofSource = (set: string): string => set.split(",").find((part) => part.startsWith(String(uuid))) ?? "";
+    await run(target(), "RESET BINARY LOGS AND GTIDS", `SET GLOBAL gtid_purged='${await executed(source)}'`);
+    const options = channelOptions(source(), target(), { gtid: "preserve", startFrom: undefined });
+    await run(
+      source(),
+      "INSERT INTO d.t VALUES (501,1)",
+      "ALTER TABLE d.t ADD COLUMN w INT",
+      "UPDATE d.t SET w=7 WHERE id=501",
+    );
+    await run(source(), "SET GTID_NEXT='AUTOMATIC:tag'; INSERT INTO d.t VALUES (502,2,2)");
+    await catchUp(options);
+    expect(ofSource(await executed(target))).toBe(ofSource(await executed(source)));
+    expect(await rows(target(), "SELECT id, v, w FROM d.t WHERE id > 500 ORDER BY id")).toEqual([
+      ["501", "1", "7"],
+      ["502", "2", "2"],
+    ]);
+    await catchUp(options);
+    expect(ofSource(await executed(target))).toBe(ofSource(await executed(source)));
+  });
+});
