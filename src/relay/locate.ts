@@ -26,7 +26,8 @@ export async function locate(files: RelayFiles, target: LocateTarget): Promise<R
 }
 
 function beginsWithin(prologue: Prologue, target: LocateTarget): boolean {
-  if ("gtids" in target) return coversGtids(target.gtids, prologue.gtids);
+  // What a log that began at a file position does not know of GTIDs could be missing in the target.
+  if ("gtids" in target) return prologue.gtids.kind !== "none" && coversGtids(target.gtids, prologue.gtids);
   return prologue.source.file === target.source.file && prologue.source.position <= target.source.position;
 }
 

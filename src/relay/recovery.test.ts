@@ -186,3 +186,13 @@ test("locate finds the first transaction that is not applied, by source position
   expect(await relay.locate({ gtids: { kind: "mysql", set: GtidSet.parse(`${UUID}:1-99`) } })).toBeUndefined();
   await relay.close();
 });
+
+test("locate does not guess from GTIDs in a log that began at a file position", async () => {
+  const relay = await RelayLog.open({ folder: made(), log: silentLog });
+  const source = new TestSource();
+  appendAll(relay, [...source.start("binlog.000005", 700), ...source.transaction(5)]);
+  await relay.flush();
+  expect(await relay.locate({ gtids: { kind: "mysql", set: GtidSet.parse(`${UUID}:1-5`) } })).toBeUndefined();
+  expect(await relay.locate({ source: { file: "binlog.000005", position: 700 } })).toBeDefined();
+  await relay.close();
+});
