@@ -109,18 +109,22 @@ export function decodeOptionalMetadata(tableMap: TableMapEvent): OptionalMetadat
 
 type OfKind = (type: number) => boolean;
 
+/** YEAR too, always unsigned: both servers write a bit for it (seen in MySQL 9.7 and MariaDB 11.8). */
 const isNumeric: OfKind = (type) =>
   (type >= COLUMN_TYPE.TINY && type <= COLUMN_TYPE.DOUBLE) ||
   type === COLUMN_TYPE.LONGLONG ||
   type === COLUMN_TYPE.INT24 ||
+  type === COLUMN_TYPE.YEAR ||
   type === COLUMN_TYPE.NEWDECIMAL;
 
+/** VECTOR too, as the binary string that it is in MySQL 9; JSON and GEOMETRY are not. */
 const isCharacter: OfKind = (type) =>
   type === COLUMN_TYPE.STRING ||
   type === COLUMN_TYPE.VAR_STRING ||
   type === COLUMN_TYPE.VARCHAR ||
   type === COLUMN_TYPE.VARCHAR_COMPRESSED ||
   type === COLUMN_TYPE.BLOB_COMPRESSED ||
+  type === COLUMN_TYPE.VECTOR ||
   (type >= COLUMN_TYPE.TINY_BLOB && type <= COLUMN_TYPE.BLOB);
 
 const isEnumOrSet: OfKind = (type) => type === COLUMN_TYPE.ENUM || type === COLUMN_TYPE.SET;
