@@ -38,7 +38,7 @@ export interface Launch {
 }
 
 /** Starts the process and waits until it answers as itself, with its own socket file: another server may have the port. */
-export async function launchServer(launch: Launch): Promise<ProcessIdentity> {
+export async function launchServer(launch: Launch): Promise<void> {
   const { errorLogFile } = launch;
   const log = openSync(errorLogFile, "a");
   const logStart = fstatSync(log).size;
@@ -63,7 +63,7 @@ export async function launchServer(launch: Launch): Promise<ProcessIdentity> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   for (;;) {
     if (ended !== undefined || identity === undefined) throw startFailure(launch, ended, logStart);
-    if (await answers(launch.place)) return identity;
+    if (await answers(launch.place)) return;
     if (Date.now() > deadline) {
       signalProcess(identity, "SIGKILL");
       throw startFailure(launch, `no answer within ${START_TIMEOUT_MS / 1000} s`, logStart);
