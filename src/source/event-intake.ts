@@ -104,9 +104,10 @@ export class EventIntake {
       if (this.#position > this.#keepFrom) throw this.#noEventThere();
       return;
     }
-    const plain = isCompressed(type) ? uncompressEvent(event, this.#format) : event;
-    const plainType = eventType(plain);
-    const taken = step(this.#state, plainType, eventFlags(plain), eventFact(plain, this.#format));
+    const compressed = isCompressed(type);
+    const plain = compressed ? uncompressEvent(event, this.#format) : event;
+    const format: BinlogFormat = compressed ? { ...this.#format, checksum: "none" } : this.#format;
+    const taken = step(this.#state, eventType(plain), eventFlags(plain), eventFact(plain, format));
     const boundary = boundaryOf(taken);
     // A payload is a whole transaction but for its GTID, so the stream is between transactions after it.
     this.#state = taken.role === "payload" ? "outside" : taken.state;

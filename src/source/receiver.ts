@@ -31,6 +31,8 @@ export interface ReceiverOptions {
   semiSync: boolean;
   /** Default true. */
   verifyChecksums?: boolean;
+  /** Longest wait between two attempts to connect. Default 30 s. */
+  reconnectMsMax?: number;
   clock: Clock;
   /** In [0, 1): jitter of the back-off. */
   random: () => number;
@@ -106,7 +108,7 @@ export class Receiver {
         this.#lastError = error;
         this.#lastErrorAtMs = this.#options.clock.nowMs();
         if (error.retry === "never" || this.#staysCorrupt(error)) throw error;
-        const waitMs = backOffMs(this.#attempt++, this.#options.random());
+        const waitMs = backOffMs(this.#attempt++, this.#options.random(), this.#options.reconnectMsMax);
         this.#state = "Waiting to reconnect after a failed source event read";
         this.#options.log.warn(`receiver: ${error.message}; reconnecting in ${waitMs} ms`, { ...error.where });
         await sleep(waitMs, undefined, { signal }).catch(() => {});
@@ -180,6 +182,7 @@ export class Receiver {
   }
 
   #keep(event: Buffer, taken: TakenEvent): void {
+    if (this.#state === "Requesting binlog dump") this.#state = "Waiting for source to send event";
     this.#counters.events++;
     this.#counters.bytes += event.length;
     this.#lastEventAtMs = this.#options.clock.nowMs();

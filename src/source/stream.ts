@@ -152,11 +152,17 @@ export class SourceStream {
     });
   }
 
-  #checkSilence(): void {
+  #checkSilence(isSecondLook = false): void {
     const { clock, heartbeatMs, paused } = this.#options;
     if (paused()) this.#lastPacketAtMs = clock.nowMs();
+    const silenceMax = Math.max(2 * heartbeatMs, this.#begun ? 0 : FIRST_EVENT_SILENCE_MS_MAX);
     const silence = clock.nowMs() - this.#lastPacketAtMs;
-    if (silence <= Math.max(2 * heartbeatMs, this.#begun ? 0 : FIRST_EVENT_SILENCE_MS_MAX)) return;
+    if (silence <= silenceMax) return;
+    if (!isSecondLook) {
+      // Perhaps it was us who were busy: what waits in the socket is read before the second look.
+      setImmediate(() => this.#checkSilence(true));
+      return;
+    }
     this.end(
       new ReplicationError(
         "CONNECTION_LOST",
