@@ -1,0 +1,382 @@
+import { spawn } from "node:child_process";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createPrng, type Prng } from "../../src/base/prng.ts";
+import type { ServerFlavour } from "../../src/sandbox/flavours.ts";
+import { type SandboxServer, startServer } from "../../src/sandbox/start.ts";
+import { Session } from "../../src/wire/session.ts";
+import { CliProcess } from "./engine-process.ts";
+import { LOAD_SCHEMA, type NumberedLoad, prepareNumberedLoad, startNumberedLoad } from "./numbered-load.ts";
+import { startProxy, type TcpProxy } from "./proxy.ts";
+
+/** What is hit: a process by `kill -9`, or the connections, cut in the middle of what they carry. */
+export type Victim = "engine" | "target" | "source" | "network";
+
+export interface TortureOptions {
+  flavour: ServerFlavour;
+  /** One hit each, in this order. */
+  victims: readonly Victim[];
+  seed: number;
+  /** The source waits for our acknowledgement; after each kill of it, what a client saw committed must be with us. */
+  semiSync: boolean;
+  onProgress: (text: string) => void;
+}
+
+export interface TortureReport {
+  hits: number;
+  seconds: number;
+  /** Transactions whose COMMIT was answered, and how many changes of other kinds were among or beside them. */
+  transactions: number;
+  large: number;
+  ddl: number;
+  /** Transactions on the source at the end: the acknowledged ones, and those whose answer was lost. */
+  applied: number;
+  /** Everything that is wrong; empty when nothing is. */
+  faults: string[];
+}
+
+/** Replicates under a load, hits, and in the end counts. Servers and folders are gone afterwards. */
+export async function torture(options: TortureOptions): Promise<TortureReport> {
+  const startMs = performance.now();
+  const folder = await mkdtemp(path.join(tmpdir(), "abreast-torture-"));
+  const { flavour, onProgress } = options;
+  const source = await startServer({ flavour, serverId: 1, options: sourceOptions(options), onProgress });
+  const target = await startServer({ flavour, serverId: 2, onProgress });
+  const wires = [await Wire.between(source), await Wire.between(target)] as const;
+  const stage = new Stage(options, folder, source, target, wires);
+  try {
+    return { ...(await stage.run()), seconds: (performance.now() - startMs) / 1000 };
+  } finally {
+    await stage.end();
+    await Promise.all(wires.map((wire) => wire.stop()));
+    await Promise.all([source.stop(), target.stop()]);
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** A commit waits for the acknowledgement for as long as it takes: with the servers' default of 10 s a slow restart would look like a loss. */
+const SEMI_SYNC_OPTIONS = {
+  mysql: [
+    "--plugin-load-add=semisync_source.so",
+    "--loose-rpl-semi-sync-source-enabled=ON",
+    "--loose-rpl-semi-sync-source-timeout=3600000",
+  ],
+  mariadb: [
+    "--rpl-semi-sync-master-enabled=ON",
+    "--rpl-semi-sync-master-timeout=3600000",
+    "--rpl-semi-sync-master-wait-point=AFTER_SYNC",
+  ],
+} as const;
+
+function sourceOptions({ flavour, semiSync }: TortureOptions): readonly string[] {
+  // A source that loses transactions in a crash has lost them for everybody: that is not what is tested.
+  const durable = ["--sync-binlog=1", "--innodb-flush-log-at-trx-commit=1", "--max-binlog-size=4M"];
+  if (!semiSync) return durable;
+  return [...durable, ...SEMI_SYNC_OPTIONS[flavour.startsWith("mariadb") ? "mariadb" : "mysql"]];
+}
+
+const LOAD_THREADS = 6;
+/** Long enough for a load that a machine of two cores can make, replicate and count beside everything else. */
+const LOAD_PAUSE_MS_MAX = 25;
+const CATCH_UP_MS_MAX = 120_000;
+
+/** The engine's connections to one server. */
+class Wire {
+  readonly url: string;
+  readonly #proxy: TcpProxy;
+  readonly #cuts: number[];
+
+  static async between(server: SandboxServer): Promise<Wire> {
+    const cuts: number[] = [];
+    const proxy = await startProxy(server.address, () => {
+      const cutAfterBytes = cuts.shift();
+      return cutAfterBytes === undefined ? {} : { cutAfterBytes };
+    });
+    return new Wire(server, proxy, cuts);
+  }
+
+  private constructor(server: SandboxServer, proxy: TcpProxy, cuts: number[]) {
+    this.url = server.url.replace(/:\d+$/, `:${proxy.port}`);
+    this.#proxy = proxy;
+    this.#cuts = cuts;
+  }
+
+  /** Cuts what is open now, and each of the next connections once so many bytes came through it. */
+  cut(afterBytes: readonly number[]): void {
+    this.#cuts.splice(0, this.#cuts.length, ...afterBytes);
+    this.#proxy.cut();
+  }
+
+  stop(): Promise<void> {
+    return this.#proxy.stop();
+  }
+}
+
+class Stage {
+  readonly #options: TortureOptions;
+  readonly #source: SandboxServer;
+  readonly #target: SandboxServer;
+  readonly #wires: readonly [source: Wire, target: Wire];
+  readonly #relayFolder: string;
+  readonly #prng: Prng;
+  readonly #faults: string[] = [];
+  #engine: CliProcess | undefined;
+  #load: NumberedLoad | undefined;
+
+  constructor(
+    options: TortureOptions,
+    folder: string,
+    source: SandboxServer,
+    target: SandboxServer,
+    wires: readonly [Wire, Wire],
+  ) {
+    this.#options = options;
+    this.#source = source;
+    this.#target = target;
+    this.#wires = wires;
+    this.#relayFolder = path.join(folder, "engine");
+    this.#prng = createPrng(options.seed);
+  }
+
+  async run(): Promise<Omit<TortureReport, "seconds">> {
+    const { victims, seed, onProgress } = this.#options;
+    await prepareNumberedLoad(this.#source.address);
+    this.#engine = this.#startEngine();
+    await this.#progressOnTarget(-1);
+    const load = startNumberedLoad({
+      address: this.#source.address,
+      seed,
+      threads: LOAD_THREADS,
+      pauseMsMax: LOAD_PAUSE_MS_MAX,
+    });
+    this.#load = load;
+    let hits = 0;
+    for (const victim of victims) {
+      await this.#waitForMoment();
+      await this.#hit(victim, load);
+      hits++;
+      onProgress(`hit ${hits} of ${victims.length}: ${victim}; ${load.counts.transactions} transactions so far`);
+      if (this.#faults.length > 0) break;
+    }
+    await sleep(1000);
+    await load.stop();
+    onProgress(`load ended: ${load.counts.transactions} transactions; catching up`);
+    await this.#catchUp();
+    // Of a target that never got there nothing more is to be said.
+    const applied = this.#faults.length > 0 ? 0 : await this.#count(load);
+    if (this.#faults.length === 0) await this.#compare();
+    const { transactions, large, ddl } = load.counts;
+    return { hits, transactions, large, ddl, applied, faults: this.#faults };
+  }
+
+  async end(): Promise<void> {
+    await this.#engine?.kill();
+    await this.#load?.stop().catch(() => {});
+  }
+
+  #startEngine(more: readonly string[] = []): CliProcess {
+    const [source, target] = this.#wires;
+    return new CliProcess([
+      "replicate",
+      `--source=${source.url}`,
+      `--target=${target.url}`,
+      `--folder=${this.#relayFolder}`,
+      "--start-from=binlog.000001:4",
+      "--server-id=3",
+      // Small files, so that some are removed and some kills fall on a change of file.
+      "--relay-file-size=2M",
+      "--skip-preflight",
+      "--json",
+      ...(this.#options.semiSync ? ["--semi-sync"] : []),
+      ...more,
+    ]);
+  }
+
+  /** A random moment: often while the engine starts or resumes, else while it works. */
+  async #waitForMoment(): Promise<void> {
+    if (this.#prng.next() < 0.35) {
+      await sleep(this.#prng.integer(0, 900));
+      return;
+    }
+    await this.#progressOnTarget(await this.#countOnTarget());
+    await sleep(this.#prng.integer(0, 1200));
+  }
+
+  async #hit(victim: Victim, load: NumberedLoad): Promise<void> {
+    switch (victim) {
+      case "engine":
+        this.#checkEngine();
+        await this.#engine?.kill();
+        this.#engine = this.#startEngine();
+        return;
+      case "target":
+        await this.#target.kill();
+        await sleep(this.#prng.integer(0, 500));
+        await this.#target.restart();
+        return;
+      case "source": {
+        await this.#source.kill();
+        if (this.#options.semiSync) await this.#checkReceived([...load.acknowledged]);
+        await this.#source.restart();
+        return;
+      }
+      case "network": {
+        // What a source sends is a stream of events, what a target sends short answers: both are cut somewhere inside.
+        const [which, bytesMax] = this.#prng.next() < 0.5 ? ([0, 60_000] as const) : ([1, 4000] as const);
+        this.#wires[which].cut(Array.from({ length: this.#prng.integer(0, 2) }, () => this.#prng.integer(1, bytesMax)));
+        return;
+      }
+    }
+  }
+
+  /** An engine that gives up, where trying again would have helped, is a fault. */
+  #checkEngine(): void {
+    const engine = this.#engine;
+    if (engine?.end === undefined) return;
+    this.#faults.push(`the engine ended by itself (${engine.end}): ${lastLines(engine.errors)}`);
+  }
+
+  /** Every transaction of `numbers` is in the relay log, or was, and is applied. */
+  async #checkReceived(numbers: readonly number[]): Promise<void> {
+    const received = await numbersInRelayLog(this.#source, this.#relayFolder);
+    const applied = await this.#numbersOn(this.#target);
+    const missing = numbers.filter((number) => !received.has(number) && !applied.has(number));
+    if (missing.length === 0) return;
+    this.#faults.push(`a client saw transactions committed that are not in our relay log: ${some(missing)}`);
+  }
+
+  async #catchUp(): Promise<void> {
+    this.#checkEngine();
+    if (this.#faults.length > 0) return;
+    const running = this.#engine;
+    if (running !== undefined && running.end === undefined) {
+      const end = await running.interrupt();
+      if (end !== 0) this.#faults.push(`Ctrl-C ended the engine with ${end}: ${lastLines(running.errors)}`);
+    }
+    const last = this.#startEngine(["--until=now"]);
+    this.#engine = last;
+    const end = await Promise.race([last.ended, sleep(CATCH_UP_MS_MAX, "timeout" as const, { ref: false })]);
+    if (end !== 0) this.#faults.push(`the target never caught up (${end}): ${lastLines(last.errors)}`);
+  }
+
+  /** The numbers on both sides, and the totals. Returns how many there are on the source. */
+  async #count(load: NumberedLoad): Promise<number> {
+    const onSource = await this.#numbersOn(this.#source);
+    const onTarget = await this.#numbersOn(this.#target);
+    const lostOnSource = [...load.acknowledged].filter((number) => !onSource.has(number));
+    const lost = [...onSource].filter((number) => !onTarget.has(number));
+    const invented = [...onTarget].filter((number) => !onSource.has(number));
+    if (lostOnSource.length > 0) this.#faults.push(`the source itself lost ${some(lostOnSource)}`);
+    if (lost.length > 0) this.#faults.push(`lost on the target: ${some(lost)}`);
+    if (invented.length > 0) this.#faults.push(`on the target only: ${some(invented)}`);
+    const total = await withSession(this.#target, (session) =>
+      session.queryValue(
+        `SELECT (SELECT SUM(n) FROM ${LOAD_SCHEMA}.total) + (SELECT n FROM ${LOAD_SCHEMA}.total_by_statement)`,
+      ),
+    );
+    if (Number(total) !== onSource.size) {
+      this.#faults.push(`the totals on the target add up to ${total}, and there are ${onSource.size} transactions`);
+    }
+    return onSource.size;
+  }
+
+  /** By the servers' own checksums, which know nothing of us; definitions too. */
+  async #compare(): Promise<void> {
+    const [a, b] = [await fingerprint(this.#source), await fingerprint(this.#target)];
+    for (const table of new Set([...a.keys(), ...b.keys()])) {
+      if (a.get(table) !== b.get(table)) {
+        this.#faults.push(`table ${table} differs: ${a.get(table) ?? "missing"} and ${b.get(table) ?? "missing"}`);
+      }
+    }
+  }
+
+  #numbersOn(server: SandboxServer): Promise<Set<number>> {
+    return withSession(server, async (session) => {
+      const [result] = await session.execute(`SELECT n FROM ${LOAD_SCHEMA}.counter`);
+      return new Set(result?.rows.map((row) => Number(row[0])));
+    });
+  }
+
+  async #countOnTarget(): Promise<number> {
+    return withSession(this.#target, async (session) =>
+      Number(await session.queryValue(`SELECT COUNT(*) FROM ${LOAD_SCHEMA}.counter`)),
+    ).catch(() => -1);
+  }
+
+  /** Waits until the target has more transactions than `count`. */
+  async #progressOnTarget(count: number): Promise<void> {
+    const deadlineMs = performance.now() + CATCH_UP_MS_MAX;
+    while ((await this.#countOnTarget()) <= count) {
+      this.#checkEngine();
+      if (this.#faults.length > 0) return;
+      if (performance.now() > deadlineMs) {
+        this.#faults.push(
+          `nothing was applied for ${CATCH_UP_MS_MAX / 1000} s: ${lastLines(this.#engine?.errors ?? "")}`,
+        );
+        return;
+      }
+      await sleep(40);
+    }
+  }
+}
+
+async function withSession<T>(server: SandboxServer, work: (session: Session) => Promise<T>): Promise<T> {
+  const session = await Session.connect(server.address);
+  try {
+    return await work(session);
+  } finally {
+    await session.close();
+  }
+}
+
+/** Definition and checksum of every table. */
+function fingerprint(server: SandboxServer): Promise<Map<string, string>> {
+  return withSession(server, async (session) => {
+    const prints = new Map<string, string>();
+    for (const row of await session.query(`SHOW TABLES FROM ${LOAD_SCHEMA}`)) {
+      const table = String(Object.values(row)[0]);
+      const [definition] = await session.query(`SHOW CREATE TABLE ${LOAD_SCHEMA}.${table}`);
+      const [checksum] = await session.query(`CHECKSUM TABLE ${LOAD_SCHEMA}.${table}`);
+      prints.set(table, `${definition?.["Create Table"]} ${checksum?.["Checksum"]}`);
+    }
+    return prints;
+  });
+}
+
+/** The transactions that the server's own mysqlbinlog finds in the relay log. */
+async function numbersInRelayLog(server: SandboxServer, folder: string): Promise<Set<number>> {
+  const files = (await readdir(folder, { recursive: true })).filter((name) => /\.\d{6}$/.test(name)).sort();
+  const { file, args, env } = server.command("mysqlbinlog", [
+    "--verbose",
+    ...files.map((name) => path.join(folder, name)),
+  ]);
+  const numbers = new Set<number>();
+  let inCounter = false;
+  await new Promise<void>((resolve, reject) => {
+    const child = spawn(file, args, { env, stdio: ["ignore", "pipe", "ignore"] });
+    let rest = "";
+    child.stdout.setEncoding("latin1").on("data", (text: string) => {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) {
+        if (line.startsWith("### INSERT INTO ")) inCounter = line.includes("`counter`");
+        const number = inCounter ? /^### {3}@1=(\d+)/.exec(line) : /^INSERT INTO counter VALUES \((\d+), /.exec(line);
+        if (number !== null) numbers.add(Number(number[1]));
+      }
+    });
+    child.once("error", reject);
+    // It ends with an error at the relay log's unfinished end; what it has read by then counts.
+    child.once("close", () => resolve());
+  });
+  return numbers;
+}
+
+function some(numbers: readonly number[]): string {
+  return `${numbers.length} (${numbers.slice(0, 5).join(", ")}${numbers.length > 5 ? ", …" : ""})`;
+}
+
+function lastLines(text: string): string {
+  return text.trim().split("\n").slice(-6).join("\n");
+}
