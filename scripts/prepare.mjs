@@ -104,12 +104,12 @@ function touch(file, ms) {
   if (existsSync(file)) utimesSync(file, ms / 1000, ms / 1000);
 }
 
-/** Folders count too: a deleted file changes only its folder. Tests are not built. */
+/** Folders count too: a deleted file changes only its folder. Tests and what only they use are not built. */
 function newestMs(place) {
   let newest = modifiedMs(place);
   if (!existsSync(place) || !statSync(place).isDirectory()) return newest;
   for (const entry of readdirSync(place, { withFileTypes: true, recursive: true })) {
-    if (entry.name.endsWith(".test.ts")) continue;
+    if (/\.(test|fixture)\.ts$/.test(entry.name)) continue;
     newest = Math.max(newest, modifiedMs(path.join(entry.parentPath, entry.name)));
   }
   return newest;

@@ -51,9 +51,14 @@ describe("each rule is broken by its bad sample, and by nothing else in it", () 
       [
         main('import "../base/a.ts"; import "../wire/b.ts";'),
         { path: "src/base/a.ts", text: 'import {\n  type B,\n  b,\n} from "../wire/b.ts";' },
-        { path: "src/wire/b.ts", text: 'import { c } from "../../test/helpers/c.ts";' },
+        { path: "src/wire/b.ts", text: 'import { c } from "../../test/helpers/c.ts"; import "./d.fixture.ts";' },
+        { path: "src/wire/d.fixture.ts", text: "" },
       ],
-      ["src/base/a.ts: base may not import src/wire/b.ts", "src/wire/b.ts: wire may not import test/helpers/c.ts"],
+      [
+        "src/base/a.ts: base may not import src/wire/b.ts",
+        "src/wire/b.ts: wire may not import test/helpers/c.ts",
+        "src/wire/b.ts: wire may not import src/wire/d.fixture.ts",
+      ],
     ],
     [
       "a folder that nobody thought about",
@@ -102,7 +107,8 @@ describe("each rule is broken by its bad sample, and by nothing else in it", () 
         main(""),
         { path: "src/base/lonely.ts", text: "" },
         { path: "src/base/tested.ts", text: "" },
-        { path: "src/base/tested.test.ts", text: 'import "./tested.ts";' },
+        { path: "src/base/tested.test.ts", text: 'import "./tested.ts"; import "./rows.fixture.ts";' },
+        { path: "src/base/rows.fixture.ts", text: "" },
       ],
       [
         "src/base/lonely.ts: cannot be reached from the command line",

@@ -15,8 +15,11 @@ export class CliProcess {
   #errors = "";
   #end: ProcessEnd | undefined;
 
-  constructor(args: readonly string[]) {
-    this.#child = spawn(process.execPath, [CLI, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  constructor(args: readonly string[], environment: Record<string, string> = {}) {
+    this.#child = spawn(process.execPath, [CLI, ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...environment },
+    });
     this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       this.#output = (this.#output + text).slice(-OUTPUT_LENGTH_MAX);
     });
@@ -48,6 +51,19 @@ export class CliProcess {
   /** The last part of standard error. */
   get errors(): string {
     return this.#errors;
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  /** Nobody reads what it prints any more, as with `| head -1`. */
+  closeOutput(): void {
+    this.#child.stdout?.destroy();
   }
 
   /** kill -9. */

@@ -81,7 +81,10 @@ function brokenLayers(file: SourceFile): string[] {
   const allowed = LAYERS[from];
   if (allowed === undefined) return [`${file.path}: the folder ${from} is not in the table of layers`];
   return importsOf(file)
-    .filter(({ to }) => to !== undefined && layerOf(to) !== from && !allowed.includes(layerOf(to) ?? ""))
+    .filter(
+      ({ to }) =>
+        to !== undefined && (isTestOnly(to) || (layerOf(to) !== from && !allowed.includes(layerOf(to) ?? ""))),
+    )
     .map(({ to }) => `${file.path}: ${from} may not import ${to}`);
 }
 
@@ -107,7 +110,12 @@ function brokenLength(file: SourceFile): string[] {
 
 /** A test that starts real servers says so in its name, or stands with the end-to-end tests. */
 function brokenTestName(file: SourceFile, files: readonly SourceFile[]): string[] {
-  if (!isTest(file) || /\.(?:mysql|mariadb)\.test\.ts$/.test(file.path) || file.path.startsWith("test/")) return [];
+  if (
+    !file.path.endsWith(".test.ts") ||
+    /\.(?:mysql|mariadb)\.test\.ts$/.test(file.path) ||
+    file.path.startsWith("test/")
+  )
+    return [];
   return needsServer(file, files, new Set()) ? [`${file.path}: needs a server, and its name does not say which`] : [];
 }
 
@@ -117,7 +125,8 @@ function needsServer(file: SourceFile, files: readonly SourceFile[], seen: Set<s
   return importsOf(file).some(({ to, isType }) => {
     if (to === undefined || isType) return false;
     if (to === "src/sandbox/start.ts") return true;
-    const helper = to.startsWith("test/") ? files.find((candidate) => candidate.path === to) : undefined;
+    const helper =
+      to.startsWith("test/") || isTestOnly(to) ? files.find((candidate) => candidate.path === to) : undefined;
     return helper !== undefined && needsServer(helper, files, seen);
   });
 }
@@ -183,6 +192,11 @@ function isPure(file: string): boolean {
   return PURE_FOLDERS.some((folder) => file.startsWith(`src/${folder}/`));
 }
 
+/** A test, or what only the tests of a folder use; neither is built. */
 function isTest(file: SourceFile): boolean {
-  return file.path.endsWith(".test.ts");
+  return isTestOnly(file.path);
+}
+
+function isTestOnly(file: string): boolean {
+  return /\.(?:test|fixture)\.ts$/.test(file);
 }

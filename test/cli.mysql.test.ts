@@ -1,0 +1,279 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { RowDataPacket } from "mysql2/promise";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { EngineStatus } from "../src/engine/status.ts";
+import type { SandboxServer } from "../src/sandbox/start.ts";
+import type { SourcePosition } from "../src/transaction/transaction.ts";
+import { CliProcess, type ProcessEnd } from "./helpers/engine-process.ts";
+import { query, useServer, withConnection } from "./helpers/servers.ts";
+
+/** What a user sees of `replicate` and of the commands that talk to it, in processes of their own. */
+
+const source = useServer("mysql-9.7");
+const target = useServer("mysql-9.7");
+const folder = mkdtempSync(path.join(tmpdir(), "abreast-cli-"));
+const running: CliProcess[] = [];
+
+beforeAll(async () => {
+  // Builds what is not built, so that no later command says that it does.
+  expect((await run("--version")).errors).toMatch(/^(?:abreast: .*\n)*$/);
+  for (const server of [source(), target()]) {
+    await query(server, "CREATE DATABASE shop; CREATE TABLE shop.orders(id INT PRIMARY KEY, note VARCHAR(20))");
+  }
+});
+
+afterEach(async () => {
+  for (const cli of running.splice(0)) await cli.kill();
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function start(...args: string[]): CliProcess {
+  const cli = new CliProcess(args);
+  running.push(cli);
+  return cli;
+}
+
+async function run(...args: string[]): Promise<{ end: ProcessEnd; output: string; errors: string }> {
+  const cli = start(...args);
+  const end = await cli.ended;
+  return { end, output: cli.output, errors: cli.errors };
+}
+
+function replicateArguments(...more: string[]): string[] {
+  return ["replicate", "--source", source().url, "--target", target().url, "--folder", folder, ...more];
+}
+
+/** An engine of the default channel, once it applies. */
+async function startEngine(...more: string[]): Promise<CliProcess> {
+  const engine = start(...replicateArguments(...more));
+  await statusWhere((status) => status.state === "running" && status.receiver.state.startsWith("Waiting"), engine);
+  return engine;
+}
+
+/** Asks until the answer fits; an engine that ended meanwhile will never give it. */
+async function statusWhere(fits: (status: EngineStatus) => boolean, engine: CliProcess): Promise<EngineStatus> {
+  for (;;) {
+    const { end, output } = await run("status", "--folder", folder, "--json");
+    if (end === 0) {
+      const status = JSON.parse(output) as EngineStatus;
+      if (fits(status)) return status;
+    }
+    if (engine.end !== undefined) throw new Error(`the engine ended with ${engine.end}:\n${engine.errors}`);
+  }
+}
+
+/** Where the source's binlog ends now. */
+async function sourcePlace(): Promise<SourcePosition> {
+  const [now] = await query<RowDataPacket[]>(source(), "SHOW BINARY LOG STATUS");
+  return { file: String(now?.["File"]), position: Number(now?.["Position"]) };
+}
+
+function placeText({ file, position }: SourcePosition): string {
+  return `${file}:${position}`;
+}
+
+/** Applied is received, and received is at least as far as the source is now. */
+async function caughtUp(engine: CliProcess): Promise<void> {
+  const place = await sourcePlace();
+  await statusWhere(
+    ({ applied: { position } }) => position?.file === place.file && position.position >= place.position,
+    engine,
+  );
+}
+
+let lastId = 0;
+
+function insertOrder(): Promise<unknown> {
+  lastId += 1;
+  return query(source(), `INSERT INTO shop.orders VALUES (${lastId}, 'order')`);
+}
+
+async function countOn(server: SandboxServer): Promise<number> {
+  const [row] = await query<RowDataPacket[]>(server, "SELECT COUNT(*) AS n FROM shop.orders");
+  return Number(row?.["n"]);
+}
+
+describe("a running engine", () => {
+  test("follows, tells its status, pauses, resumes and stops", async () => {
+    const engine = await startEngine("--start-from", "now");
+    await insertOrder();
+    await caughtUp(engine);
+    expect(await countOn(target())).toBe(1);
+
+    const shown = await run("status", "--folder", folder);
+    expect(shown).toMatchObject({ end: 0, errors: "" });
+    expect(shown.output).toMatch(/Replica_IO_Running: Yes\n +Replica_SQL_Running: Yes/);
+
+    expect(await run("pause", "--folder", folder)).toMatchObject({
+      end: 0,
+      output: expect.stringMatching(/^paused, /),
+    });
+    await insertOrder();
+    const paused = await statusWhere((status) => status.receiver.transactions === 2, engine);
+    expect(paused).toMatchObject({ state: "paused", applied: { transactions: 1 } });
+    expect(await countOn(target())).toBe(1);
+
+    expect(await run("resume", "--folder", folder)).toMatchObject({ end: 0 });
+    await caughtUp(engine);
+    expect(await countOn(target())).toBe(2);
+
+    expect(await run("stop", "--folder", folder)).toMatchObject({
+      end: 0,
+      output: expect.stringMatching(/^stopped, /),
+    });
+    expect(await engine.ended).toBe(0);
+    expect(engine.output).toContain("2 transactions, 2 rows");
+    expect(await run("status", "--folder", folder)).toMatchObject({
+      end: 3,
+      errors: expect.stringMatching(/^NOT_RUNNING: no engine runs in .*\n {2}Try: /),
+    });
+  });
+
+  test("pauses exactly at a place that is given, and refuses one that is behind", async () => {
+    const engine = await startEngine();
+    const start = await sourcePlace();
+    await run("pause", "--folder", folder);
+    const before = await countOn(target());
+    await insertOrder();
+    const middle = await sourcePlace();
+    await insertOrder();
+
+    const there = await run("pause", "--folder", folder, "--at", placeText(middle));
+    expect(there).toMatchObject({ end: 0, output: expect.stringContaining(placeText(middle)) });
+    expect(await countOn(target())).toBe(before + 1);
+
+    const behind = await run("pause", "--folder", folder, "--at", placeText(start));
+    expect(behind).toMatchObject({ end: 2, errors: expect.stringContaining("already beyond this position") });
+    await run("resume", "--folder", folder);
+    await caughtUp(engine);
+    expect(await countOn(target())).toBe(before + 2);
+  });
+
+  test("ends cleanly at Ctrl-C, and goes on where it was", async () => {
+    const engine = await startEngine();
+    await insertOrder();
+    expect(await engine.interrupt()).toBe(0);
+    expect(engine.errors).toContain("SIGINT: ending cleanly");
+
+    const next = await startEngine();
+    await caughtUp(next);
+    expect(await countOn(target())).toBe(await countOn(source()));
+  });
+
+  test("ends at once at the second Ctrl-C, with code 3, and nothing is lost or repeated", async () => {
+    const engine = await startEngine();
+    await withConnection(target(), async (connection) => {
+      await connection.query("LOCK TABLES shop.orders WRITE");
+      await insertOrder();
+      await statusWhere(({ workers }) => workers.some((worker) => worker.rowsTotal === 1), engine);
+      engine.signal("SIGINT");
+      await statusOf(engine, "stopping");
+      engine.signal("SIGINT");
+      expect(await engine.ended).toBe(3);
+    });
+    const next = await startEngine();
+    await caughtUp(next);
+    expect(await countOn(target())).toBe(await countOn(source()));
+  });
+
+  test("that was killed leaves no trace that keeps the next from starting", async () => {
+    const engine = await startEngine();
+    await insertOrder();
+    await engine.kill();
+    expect((await run("status", "--folder", folder)).end).toBe(3);
+    const next = await startEngine();
+    await caughtUp(next);
+    expect(await countOn(target())).toBe(await countOn(source()));
+  });
+
+  test("is alone in its folder", async () => {
+    await startEngine();
+    expect(await run(...replicateArguments())).toMatchObject({
+      end: 3,
+      errors: expect.stringContaining("FENCED: another engine runs in"),
+    });
+  });
+
+  test("goes on when nobody reads its output any more", async () => {
+    const engine = await startEngine("--json");
+    engine.closeOutput();
+    await insertOrder();
+    await caughtUp(engine);
+    expect(await countOn(target())).toBe(await countOn(source()));
+    // Its last status meets a closed pipe.
+    expect(await engine.interrupt()).toBe(0);
+  });
+
+  test("stops by itself at --until, and tells its last status as JSON", async () => {
+    await insertOrder();
+    const { end, output } = await run(...replicateArguments("--until", "now", "--json"));
+    expect(end).toBe(0);
+    const last = JSON.parse(output.trimEnd().split("\n").at(-1) ?? "") as EngineStatus;
+    expect(last).toMatchObject({ state: "stopped", channel: "default" });
+    expect(await countOn(target())).toBe(await countOn(source()));
+  });
+});
+
+async function statusOf(engine: CliProcess, state: EngineStatus["state"]): Promise<void> {
+  await statusWhere((status) => status.state === state, engine);
+}
+
+describe("a password", () => {
+  const PASSWORD = "pa55-of-nobody";
+
+  test("is in no message when it is wrong", async () => {
+    const wrong = target().url.replace("root@", `root:${PASSWORD}@`);
+    const { end, output, errors } = await run(
+      "replicate",
+      "--source",
+      source().url,
+      "--target",
+      wrong,
+      "--folder",
+      folder,
+    );
+    expect(end).toBe(3);
+    expect(errors).toContain("ACCESS_DENIED");
+    expect(output + errors).not.toContain(PASSWORD);
+  });
+
+  test("from the environment opens what it should, and is off the process list", async () => {
+    await query(target(), `CREATE USER applier@'%' IDENTIFIED BY '${PASSWORD}'; GRANT ALL ON *.* TO applier@'%'`);
+    const url = target().url.replace("root@", "applier@");
+    const args = ["replicate", "--source", source().url, "--target", url, "--folder", folder];
+    const engine = new CliProcess(args, { ABREAST_TARGET_PASSWORD: PASSWORD });
+    running.push(engine);
+    await statusOf(engine, "running");
+
+    const flags = await startedWithUrl(url.replace("applier@", `applier:${PASSWORD}@`));
+    for (const cli of [engine, flags]) {
+      const line = readFileSync(`/proc/${cli.pid}/cmdline`, "latin1").replaceAll("\0", " ").trim();
+      expect(line).toMatch(/^abreast replicate /);
+      expect(line).not.toContain(PASSWORD);
+    }
+  });
+
+  /** Another channel, in another folder; waited for by what only a running command says. */
+  async function startedWithUrl(url: string): Promise<CliProcess> {
+    const other = path.join(folder, "other");
+    const args = ["replicate", "--source", source().url, "--target", url, "--folder", other];
+    const cli = start(...args, "--channel", "other", "--start-from", "now");
+    while ((await run("status", "--folder", other)).end !== 0) expect(cli.end).toBeUndefined();
+    return cli;
+  }
+});
+
+test("a mistake in the options ends with code 2 before anything is touched", async () => {
+  const { end, output, errors } = await run(...replicateArguments("--workers", "many"));
+  expect({ end, output, errors }).toEqual({
+    end: 2,
+    output: "",
+    errors: 'CONFIG: --workers is "many"\n  Try: give a whole number from 1 to 256\n',
+  });
+  const missing = path.join(folder, "none.yaml");
+  expect(await run("replicate", "--config", missing)).toMatchObject({ end: 2 });
+  expect(await run("replicat")).toMatchObject({ end: 2, errors: expect.stringContaining("did you mean replicate?") });
+});
