@@ -41,6 +41,7 @@ export const ERROR_CODES = {
   FENCED: { retry: "never", means: "Another engine applies this channel to this target." },
   CHECKPOINT: { retry: "never", means: "The checkpoint on the target is missing or contradicts the source." },
   NOT_EMPTY: { retry: "never", means: "The initial copy found tables already in the target." },
+  SCHEMA_CHANGED: { retry: "never", means: "Something was defined anew on the source while it was being copied." },
   PREFLIGHT: { retry: "never", means: "The preflight found something unsafe." },
   SANDBOX: { retry: "never", means: "A local server cannot be fetched, started or stopped." },
   NOT_RUNNING: { retry: "never", means: "No engine answers at this place." },
