@@ -14,7 +14,6 @@ const POLL_MS = 50;
  */
 export class ControlClient {
   readonly #folder: string;
-  #held: ClientRequest | undefined;
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -47,28 +46,16 @@ export class ControlClient {
     return this.#ask("POST", "/pause", position === undefined ? {} : { position });
   }
 
-  resumeNow(): Promise<EngineStatus> {
+  resume(): Promise<EngineStatus> {
     return this.#ask("POST", "/resume");
   }
 
-  /**
-   * Resolves once paused exactly behind `position`. Unlike `pause` it ends with this process: should it die, the engine resumes by itself.
-   * Together with `resume` this is the gate that a comparison needs.
-   */
-  async pauseAt(position: SourcePosition): Promise<void> {
-    const body: PauseRequest = { position, whileConnected: true };
+  /** Resolves once paused, as `pause` does, with a pause that ends when `release` is called or this process dies. */
+  async hold(position?: SourcePosition): Promise<{ release(): void }> {
+    const body: PauseRequest = { whileConnected: true, ...(position === undefined ? {} : { position }) };
     const { request, response } = await this.#send("POST", "/pause", body);
     this.#read(await firstLineOf(response).catch(() => ""));
-    this.#held = request;
-  }
-
-  async resume(): Promise<void> {
-    try {
-      await this.resumeNow();
-    } finally {
-      this.#held?.destroy();
-      this.#held = undefined;
-    }
+    return { release: () => request.destroy() };
   }
 
   async #ask(method: string, path: string, body?: PauseRequest): Promise<EngineStatus> {

@@ -8,6 +8,7 @@ import { ReplicationError } from "../base/error.ts";
 import type { SourcePosition } from "../transaction/transaction.ts";
 import { exampleStatus } from "../../test/helpers/example-status.ts";
 import { ControlClient } from "./client.ts";
+import { EngineGate } from "./engine-gate.ts";
 import { ControlServer, type Controlled } from "./control-server.ts";
 
 const PLACE: SourcePosition = { file: "binlog.000003", position: 4711 };
@@ -119,16 +120,19 @@ test("a pause that the engine refuses carries the engine's own error to the clie
 test("the gate of a comparison holds while its process lives, and opens on request", async () => {
   server = await ControlServer.start(folder, engine);
   const client = new ControlClient(folder);
-  const pausing = client.pauseAt(PLACE);
-  await until(() => engine.calls.length === 1);
+  const gate = new EngineGate(client);
+  await gate.hold();
+  const pausing = gate.pauseAt(PLACE);
+  await until(() => engine.calls.length === 2);
   engine.reach();
   await pausing;
   await client.status();
-  expect(engine.calls).toEqual(["pause at binlog.000003:4711"]);
-  await client.resume();
-  // The held connection ends after the resume, and must not resume again.
+  expect(engine.calls).toEqual(["pause", "pause at binlog.000003:4711"]);
+  await gate.resume();
+  // The held connections end after the resume, and must not resume again; nor must a gate that holds nothing.
+  await gate.resume();
   await client.status();
-  expect(engine.calls).toEqual(["pause at binlog.000003:4711", "resume"]);
+  expect(engine.calls).toEqual(["pause", "pause at binlog.000003:4711", "resume"]);
 });
 
 test("the engine resumes when the process that paused it for a comparison is killed", async () => {
@@ -209,7 +213,7 @@ test("an engine that ends in the middle of an answer is not taken for an answer"
   await new Promise<void>((resolve) => listener.listen(socketPath, resolve));
   try {
     expect(await codeOf(new ControlClient(folder).status())).toBe("NOT_RUNNING");
-    expect(await codeOf(new ControlClient(folder).pauseAt(PLACE))).toBe("NOT_RUNNING");
+    expect(await codeOf(new EngineGate(new ControlClient(folder)).pauseAt(PLACE))).toBe("NOT_RUNNING");
   } finally {
     listener.close();
   }

@@ -6,7 +6,7 @@ export function resumeCommand(): Command {
   return addEngineFlags(new Command("resume").description("go on applying after a pause")).action(
     async (flags: object) => {
       const { client, json } = runningEngine(flags);
-      const status = await client.resumeNow();
+      const status = await client.resume();
       process.stdout.write(`${json ? JSON.stringify(status) : `applying again, ${appliedText(status)}`}\n`);
     },
   );
