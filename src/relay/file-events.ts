@@ -7,7 +7,7 @@ import { relayFileName, startOver, type RelayFiles } from "./files.ts";
 import { BINLOG_MAGIC, decodePrologue, type Prologue } from "./prologue.ts";
 
 /** Bytes of one read, and of one batch: large enough for hundreds of events, small enough that a consumer's turn on one batch takes only milliseconds. */
-export const BATCH_BYTES = 256 << 10;
+const BATCH_BYTES = 256 << 10;
 
 /**
  * Events of one relay file that lie one after another; `events[i]` starts at `offsets[i]` and ends at `ends[i]` there. The buffers are views: they stay valid, and keep

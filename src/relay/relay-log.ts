@@ -190,9 +190,7 @@ export class RelayLog {
     await this.#files.remove(this.#files.all.map((file) => file.number));
     this.#transactionEnds.clear();
     this.#description = undefined;
-    this.#isNewStream = true;
-    this.#isInside = false;
-    this.#openId = undefined;
+    this.#startStream();
     this.#sourceFile = undefined;
     this.#sourcePosition = 0;
     this.#gtids = copyGtids(gtids);

@@ -39,7 +39,7 @@ export class TransactionScanner {
 }
 
 /** What the GTID event that begins a transaction calls it; anonymous for any other event. */
-export function transactionId(event: Buffer, format: BinlogFormat): TransactionId {
+function transactionId(event: Buffer, format: BinlogFormat): TransactionId {
   const type = eventType(event);
   if (type === EVENT_TYPE.GTID || type === EVENT_TYPE.GTID_TAGGED) {
     const decoded = type === EVENT_TYPE.GTID ? decodeGtid(event, format) : decodeGtidTagged(event, format);
