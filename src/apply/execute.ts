@@ -86,13 +86,16 @@ async function executeSteps(
     if (keepsNothingBack) await session.execute([...worker.gtidNext(transaction), "BEGIN"].join(";"));
     else await begin(worker, job, ddl === undefined ? transaction : undefined);
   };
-  const run = async (steps: Step[]): Promise<void> => {
+  /** False: a former engine had done all of the transaction. */
+  const run = async (steps: Step[]): Promise<boolean> => {
     for (const step of steps) {
       if (step.kind === "statement" && step.ddl !== undefined) {
         assert(!open, "a statement with an implicit commit comes before the rows of its transaction");
         ddl = step.ddl;
-        await executeDdl(worker, job, transaction, step, step.ddl);
-        open = step.ddl.opensTransaction;
+        const ran = await executeDdl(worker, job, transaction, step, step.ddl);
+        // Its rows were committed with it.
+        if (!ran && ddl.opensTransaction) return false;
+        open = ddl.opensTransaction;
         continue;
       }
       await ensureOpen();
@@ -103,10 +106,12 @@ async function executeSteps(
         await tolerate(session.execute(step.text), (code) => step.expectedError === code);
       }
     }
+    return true;
   };
-  for await (const batch of body) await run(builder.push(batch, about, false));
+  for await (const batch of body) {
+    if (!(await run(builder.push(batch, about, false)))) return checkpointAlone(worker, job);
+  }
   await run(builder.push([], about, true));
-  await restore(worker);
   if (ddl?.opensTransaction) await session.execute("COMMIT");
   else if (keepsNothingBack) await session.execute("ROLLBACK");
   else if (open) return "COMMIT";
@@ -117,15 +122,11 @@ async function executeSteps(
   return checkpointAlone(worker, job);
 }
 
-/** Our own statements need the session as it was opened. */
-async function restore(worker: WorkerSession): Promise<void> {
-  for (const sql of worker.steps.restore()) await worker.session.execute(sql);
-}
-
 /**
  * Runs a statement that commits by itself exactly once, also when the engine is killed at any moment: an intent with a fingerprint of the schema is committed before it,
  * the checkpoint after it. A later engine that finds the intent without the checkpoint compares the fingerprint to learn
  * whether the statement had run. Preserved GTIDs need none of this: the server keeps statement and GTID together.
+ * @returns false when a former engine had run it
  */
 async function executeDdl(
   worker: WorkerSession,
@@ -133,24 +134,30 @@ async function executeDdl(
   transaction: Transaction,
   step: StatementStep,
   ddl: DdlFacts,
-): Promise<void> {
+): Promise<boolean> {
   const { session, settings } = worker;
-  const guarded = settings.gtid === "own" && !ddl.repeatable;
+  const guarded = settings.gtid === "own" && ddl.resume !== "repeat";
+  /** A former engine had at least begun it. */
+  let begun = false;
   if (guarded) {
-    await restore(worker);
     const rows = { rows: async (sql: string) => (await session.execute(sql)).at(-1)?.rows ?? [] };
     await session.execute(worker.gtidNext(undefined).join(";") || "DO 0");
     const fingerprint = await schemaFingerprint(rows, ddl.schemas, { accounts: ddl.accounts });
-    if (job.intent !== undefined && job.intent.fingerprint !== fingerprint) return;
-    const intent = { after: String(job.checkpoint.transactions - 1n), fingerprint };
-    requireOwnRow(worker, (await session.execute(intentUpdate(settings, intent)))[0]?.affectedRows);
+    begun = job.intent !== undefined && job.intent.fingerprint !== fingerprint;
+    if (begun && ddl.resume === "compare") {
+      worker.steps.forget();
+      return false;
+    }
+    // The first intent stays: what the schema was before the statement first ran is what the next comparison needs.
+    if (!begun) {
+      const intent = { after: String(job.checkpoint.transactions - 1n), fingerprint };
+      requireOwnRow(worker, (await session.execute(intentUpdate(settings, intent)))[0]?.affectedRows);
+    }
   }
   for (const sql of step.setup) await session.execute(sql);
   for (const sql of worker.gtidNext(transaction)) await session.execute(sql);
-  await tolerate(
-    session.execute(step.text),
-    (code) => step.expectedError === code || (job.intent !== undefined && alreadyDone(code, step.text)),
-  );
+  await tolerate(session.execute(step.text), (code) => step.expectedError === code || (begun && alreadyDone(code)));
+  return true;
 }
 
 async function tolerate(work: Promise<unknown>, isFine: (sqlCode: number) => boolean): Promise<void> {
