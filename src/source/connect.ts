@@ -3,13 +3,14 @@ import { ReplicationError } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
 import type { ServerAddress } from "../base/server-url.ts";
 import type { MariadbGtidPosition } from "../gtid/mariadb.ts";
-import { GtidSet } from "../gtid/mysql.ts";
+import type { GtidSet } from "../gtid/mysql.ts";
 import type { Connection } from "../wire/connection.ts";
 import { Session } from "../wire/session.ts";
 import { readErrorPacket } from "../wire/sql-error.ts";
 import { sqlText } from "../wire/sql-text.ts";
 import { DUMP_POSITION_MAX, dumpCommand, dumpGtidCommand, registerCommand } from "./dump-command.ts";
 import { readFacts, type SourceFacts } from "./facts.ts";
+import { checkPurged } from "./purged.ts";
 import { describeSourceError, type StreamContext } from "./source-error.ts";
 
 /** From where the source is asked to send: what was executed, or a file position. */
@@ -126,17 +127,6 @@ function checkKind(facts: SourceFacts, start: StreamStart, server: string): void
       hint: "start from file:position, or from GTIDs as this source has them",
     },
   );
-}
-
-/** Asked before the dump, because only MySQL 8.0 and later name the missing transactions in their error. */
-async function checkPurged(session: Session, executed: GtidSet): Promise<void> {
-  const purged = GtidSet.parse(((await session.queryValue("SELECT @@global.gtid_purged")) ?? "").replaceAll("\n", ""));
-  const missing = purged.subtract(executed);
-  if (missing.isEmpty) return;
-  throw new ReplicationError("GTID_PURGED", `the source has purged transactions that we need: ${missing.toString()}`, {
-    where: { server: session.server },
-    hint: "make a new copy with --init; then keep binlogs longer (binlog_expire_logs_seconds)",
-  });
 }
 
 /** One command, one packet in answer. */

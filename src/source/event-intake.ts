@@ -13,6 +13,7 @@ import { nextSourcePosition } from "../binlog/source-position.ts";
 import { isCompressed, uncompressEvent } from "../binlog/uncompress.ts";
 import { boundaryOf, type TransactionBoundary } from "../relay/state.ts";
 import type { SourcePosition, TransactionId } from "../transaction/transaction.ts";
+import { ServerVersion } from "../wire/server-version.ts";
 
 /** What the relay log is told of an event. */
 export interface TakenEvent {
@@ -108,6 +109,13 @@ export class EventIntake {
     const plain = compressed ? uncompressEvent(event, this.#format) : event;
     const format: BinlogFormat = compressed ? { ...this.#format, checksum: "none" } : this.#format;
     const taken = step(this.#state, eventType(plain), eventFlags(plain), eventFact(plain, format));
+    const begins = taken.role === "begin" || taken.role === "standalone";
+    if (begins && this.#transactions === 0 && !isGtidEvent(type) && alwaysHasGtidEvents(this.#format)) {
+      throw new ReplicationError(
+        "GRAMMAR",
+        "the stream begins in the middle of a transaction: its GTID event is missing",
+      );
+    }
     const boundary = boundaryOf(taken);
     // A payload is a whole transaction but for its GTID, so the stream is between transactions after it.
     this.#state = taken.role === "payload" ? "outside" : taken.state;
@@ -163,6 +171,21 @@ export class EventIntake {
         return undefined;
     }
   }
+}
+
+function isGtidEvent(type: number): boolean {
+  return (
+    type === EVENT_TYPE.GTID ||
+    type === EVENT_TYPE.ANONYMOUS_GTID ||
+    type === EVENT_TYPE.GTID_TAGGED ||
+    type === EVENT_TYPE.MARIADB_GTID
+  );
+}
+
+/** MariaDB since 10.0 and MySQL since 5.7 begin every transaction with one, anonymous when gtid_mode is OFF. */
+function alwaysHasGtidEvents(format: BinlogFormat): boolean {
+  const version = new ServerVersion(format.serverVersion);
+  return version.flavour === "mariadb" ? version.atLeast(10) : version.atLeast(5, 7, 6);
 }
 
 /** Enough to read the Rotate that comes before the first FORMAT_DESCRIPTION. */

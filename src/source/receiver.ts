@@ -10,6 +10,7 @@ import { connectSource, type ReplicaIdentity, requestStream } from "./connect.ts
 import type { TakenEvent } from "./event-intake.ts";
 import type { SourceFacts } from "./facts.ts";
 import { RelayFlusher } from "./relay-flusher.ts";
+import { explainPurged } from "./purged.ts";
 import { resolveStart } from "./resume.ts";
 import type { StartPoint } from "./start-point.ts";
 import type { ReceiverState, ReceiverStatus } from "./status.ts";
@@ -39,6 +40,9 @@ export interface ReceiverOptions {
   log: Log;
 }
 
+/** So many streams in a row, each ended by the source itself within this time, are no restarts: those refuse connections in between. */
+const SHORT_STREAMS_MAX = 5;
+const SHORT_STREAM_MS_MAX = 60_000;
 /** Bytes that were corrupt this often at one place are so on the source's disk. */
 const CORRUPT_ATTEMPTS_MAX = 3;
 
@@ -66,6 +70,7 @@ export class Receiver {
   /** Streams in a row that brought nothing whole. */
   #attempt = 0;
   #corrupt = { at: "", attempts: 0 };
+  #endsInARow = 0;
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
@@ -103,8 +108,9 @@ export class Receiver {
     );
     try {
       while (!signal.aborted) {
-        const error = await Promise.race([this.#receiveStream(), stopped]);
+        const ended = await Promise.race([this.#receiveStream(), stopped]);
         if (signal.aborted) break;
+        const error = this.#isDisplaced(ended) ?? ended;
         this.#lastError = error;
         this.#lastErrorAtMs = this.#options.clock.nowMs();
         if (error.retry === "never" || this.#staysCorrupt(error)) throw error;
@@ -133,16 +139,18 @@ export class Receiver {
       const stream = await this.#open();
       if (this.#stopping.signal.aborted) stream.end(new ReplicationError("STOPPED", "the receiver was stopped"));
       try {
-        return await stream.ended;
+        return await explainPurged(await stream.ended, this.#options.source, stream.start);
       } finally {
         this.#flusher.detach();
         this.#position = stream.position ?? this.#position;
+        this.#countEnds(stream);
         this.#lastPacketAtMs = stream.lastPacketAtMs;
         this.#stream = undefined;
       }
     } catch (error) {
-      if (error instanceof ReplicationError) return error;
-      throw error;
+      if (!(error instanceof ReplicationError)) throw error;
+      this.#endsInARow = 0;
+      return error;
     }
   }
 
@@ -226,6 +234,25 @@ export class Receiver {
       "POSITION_NOT_FOUND",
       "another server answers in the source's place, and without GTIDs our position means nothing there",
       { where: { server: describeAddress(this.#options.source) }, hint: "make a new copy with --init, or use GTIDs" },
+    );
+  }
+
+  /** MySQL 5.6 gives our place to a newer replica of our UUID without a word, and we take it back, for ever. */
+  #countEnds(stream: SourceStream): void {
+    const lastedMs = this.#options.clock.nowMs() - stream.beganAtMs;
+    this.#endsInARow = stream.endedBySource && lastedMs < SHORT_STREAM_MS_MAX ? this.#endsInARow + 1 : 0;
+  }
+
+  #isDisplaced(error: ReplicationError): ReplicationError | undefined {
+    if (this.#endsInARow < SHORT_STREAMS_MAX) return undefined;
+    return new ReplicationError(
+      "DUPLICATE_SERVER_ID",
+      `the source ended our stream ${this.#endsInARow} times in a row`,
+      {
+        where: error.where,
+        hint: `look in SHOW SLAVE HOSTS on the source for another replica with our server id ${this.#options.serverId} or UUID; give each its own with --server-id`,
+        cause: error,
+      },
     );
   }
 

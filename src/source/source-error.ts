@@ -5,6 +5,8 @@ import type { StreamStart } from "./connect.ts";
 
 /** The number of every error that ends a dump for good; the text says which (ER_SOURCE_FATAL_ERROR_READING_BINLOG). */
 const FATAL = 1236;
+/** MariaDB: a replica of the same server id connected (ER_SLAVE_SAME_ID). */
+const SAME_ID = 4052;
 /** MariaDB: GTID position not found in the binlog, two texts. */
 const GTID_NOT_FOUND = new Set([1945, 1955]);
 
@@ -51,7 +53,7 @@ const MEANINGS: readonly Meaning[] = [
     hint: () => "look at SHOW BINARY LOGS on the source for the size of that file",
   },
   {
-    text: /same server_uuid\/server_id/i,
+    text: /same (server_uuid\/)?server_id/i,
     code: "DUPLICATE_SERVER_ID",
     hint: ({ serverId }) =>
       `another replica uses our server id ${serverId} or UUID: give each its own with --server-id`,
@@ -93,7 +95,7 @@ export function describeSourceError(error: ReplicationError, context: StreamCont
       cause: error,
     });
   }
-  if (error.sqlCode !== FATAL && !GTID_NOT_FOUND.has(error.sqlCode)) {
+  if (error.sqlCode !== FATAL && error.sqlCode !== SAME_ID && !GTID_NOT_FOUND.has(error.sqlCode)) {
     return new ReplicationError("CONNECTION_LOST", `the source ended the stream: ${error.message}`, {
       where,
       cause: error,

@@ -41,7 +41,11 @@ export class SourceStream {
   #reject: (error: unknown) => void = () => {};
   readonly #silenceCheck: NodeJS.Timeout | undefined;
   #begun = false;
+  #endedBySource = false;
   #semiSync = false;
+  /** From where the source was asked to send. */
+  readonly start: StreamStart;
+  readonly beganAtMs: number;
   #lastPacketAtMs: number;
 
   constructor(connection: Connection, options: StreamOptions) {
@@ -56,7 +60,9 @@ export class SourceStream {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.#lastPacketAtMs = clock.nowMs();
+    this.start = start;
+    this.beganAtMs = clock.nowMs();
+    this.#lastPacketAtMs = this.beganAtMs;
     if (heartbeatMs > 0) this.#silenceCheck = setInterval(() => this.#checkSilence(), Math.max(heartbeatMs / 2, 10));
     connection.onPacket = (payload) => this.#receive(payload);
     connection.onClosed = (error) => this.end(error);
@@ -67,8 +73,9 @@ export class SourceStream {
     return this.#intake.position;
   }
 
-  get begun(): boolean {
-    return this.#begun;
+  /** The source said itself that this is the end, and not why: it shuts down, somebody killed our session, or MySQL 5.6 gave our place to a replica of our UUID. */
+  get endedBySource(): boolean {
+    return this.#endedBySource;
   }
 
   get semiSync(): boolean {
@@ -98,6 +105,7 @@ export class SourceStream {
       if (payload[0] === EVENT_FOLLOWS) this.#event(payload);
       else if (payload[0] === ERROR) this.end(this.#sourceError(payload));
       else {
+        this.#endedBySource = true;
         this.end(
           new ReplicationError(
             "CONNECTION_LOST",
