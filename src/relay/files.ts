@@ -1,4 +1,4 @@
-import { open, readFile, readdir, rename, rm, stat } from "node:fs/promises";
+import { open, readFile, readdir, rename, rm, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { assert } from "../base/assert.ts";
 import { ReplicationError } from "../base/error.ts";
@@ -59,9 +59,14 @@ export class RelayFiles {
       log.info("deleted a relay file that is not in the index: left from a crash", { file: relayFileName(number) });
       await rm(join(folder, relayFileName(number)), { force: true });
     }
-    const files: MutableFile[] = [];
-    for (const number of indexed) files.push({ number, bytes: await sizeOf(folder, number), sealed: true });
-    return new RelayFiles(folder, files);
+    const sizes: MutableFile[] = [];
+    for (const number of indexed) sizes.push({ number, bytes: await sizeOf(folder, number), sealed: true });
+    const files = new RelayFiles(folder, sizes);
+    for (let first = files.first; first?.bytes === 0 && first !== files.last; first = files.first) {
+      log.info("deleted an empty relay file: its purge was cut short", { file: relayFileName(first.number) });
+      await files.remove([first.number]);
+    }
+    return files;
   }
 
   path(number: number): string {
@@ -120,15 +125,20 @@ export class RelayFiles {
     file.bytes = bytes;
   }
 
-  /** Forgets these files and deletes them. */
+  /** Forgets these files, the oldest first, and deletes them. */
   async remove(numbers: readonly number[]): Promise<void> {
     if (numbers.length === 0) return;
     await this.#rewrite(async () => {
       const kept = this.#files.filter((file) => !numbers.includes(file.number));
-      await writeIndex(
-        this.folder,
-        kept.map((file) => file.number),
-      );
+      const names = kept.map((file) => file.number);
+      try {
+        await writeIndex(this.folder, names);
+      } catch (error) {
+        if (!(error instanceof ReplicationError) || error.code !== "DISK_FULL") throw error;
+        // Too full for the index that would free it. `open` knows an emptied first file for one that was on its way out.
+        await truncate(this.path(numbers[0] as number));
+        await writeIndex(this.folder, names);
+      }
       this.#files.splice(0, this.#files.length, ...kept);
       for (const number of numbers) await rm(this.path(number), { force: true });
     });

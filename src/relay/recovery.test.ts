@@ -196,3 +196,13 @@ test("locate does not guess from GTIDs in a log that began at a file position", 
   expect(await relay.locate({ source: { file: "binlog.000005", position: 700 } })).toBeDefined();
   await relay.close();
 });
+
+test("an emptied first file was on its way out: a purge on a full disk was cut short", async () => {
+  const source = new TestSource();
+  await make(source, 1);
+  const relay = await RelayLog.open({ folder: made(), log: silentLog });
+  appendAll(relay, [...source.start(source.file, source.position), ...source.transaction(2)]);
+  await relay.close();
+  expect(await recoverAfter((file) => truncate(file))).toMatchObject({ gtids: `${UUID}:1-2` });
+  await expect(stat(join(torn(), FILE))).rejects.toThrow("ENOENT");
+});
