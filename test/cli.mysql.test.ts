@@ -217,6 +217,35 @@ describe("a running engine", () => {
   });
 });
 
+describe("--init", () => {
+  const empty = useServer("mysql-9.7");
+
+  test("copies into an empty target, follows from there, and may be given again", async () => {
+    const args = [
+      "replicate",
+      "--source",
+      source().url,
+      "--target",
+      empty().url,
+      "--folder",
+      path.join(folder, "init"),
+    ];
+    await insertOrder();
+    const first = await run(...args, "--init", "--until", "now");
+    expect(first).toMatchObject({ end: 0, errors: expect.stringContaining("the initial copy is complete") });
+    expect(await countOn(empty())).toBe(await countOn(source()));
+    await insertOrder();
+    const second = await run(...args, "--init", "--until", "now");
+    expect(second).toMatchObject({ end: 0, errors: expect.not.stringContaining("initial copy") });
+    expect(await countOn(empty())).toBe(await countOn(source()));
+  });
+
+  test("refuses a target that has tables already", async () => {
+    const { end, errors } = await run(...replicateArguments("--channel", "another", "--init"));
+    expect({ end, errors }).toMatchObject({ end: 3, errors: expect.stringMatching(/NOT_EMPTY: .*\n[^]* {2}Try: /) });
+  });
+});
+
 async function statusOf(engine: CliProcess, state: EngineStatus["state"]): Promise<void> {
   await statusWhere((status) => status.state === state, engine);
 }

@@ -18,7 +18,8 @@ export function addFlags(command: Command, names: readonly OptionName[]): Comman
 function addFlag(command: Command, option: OptionFacts): void {
   const group = `${option.group}:`;
   if (option.isSwitch) {
-    command.addOption(new Option(`--${option.key}`, option.what).helpGroup(group));
+    const special = option.placeholder === "" ? "" : ` [${option.placeholder}]`;
+    command.addOption(new Option(`--${option.key}${special}`, option.what).helpGroup(group));
     // Takes back what the environment or the options file switched on.
     command.addOption(new Option(`--no-${option.key}`, `not --${option.key}`).hideHelp());
     return;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { duration, oneOf, onOff, size, text, wholeNumber } from "./values.ts";
+import { duration, oneOf, onOff, onOffOr, size, text, wholeNumber } from "./values.ts";
 
 /**
  * Every option of a replication, once: its type, default, flag, environment variable, key in abreast.yaml, help and page in docs/options.md all come
@@ -12,7 +12,7 @@ export interface OptionNotes {
   what: string;
   /** Why the default is what it is, or what to know before changing it. Markdown. */
   why?: string;
-  /** What stands for the value in help; choices and numbers say it themselves. */
+  /** What stands for the value in help; choices say it themselves. Of a switch: the special way in which it can be on. */
   placeholder?: string;
   /** Never quoted in a message. */
   secret?: true;
@@ -102,10 +102,11 @@ const optionsSchema = z.object({
     what: "where a new channel begins: a GTID set, a MariaDB GTID position, file:position or now",
     why: "Only used while the target has no checkpoint of this channel; after that the checkpoint decides. Without it a new channel needs `init`.",
   }),
-  init: onOff().prefault(false).register(optionNotes, {
+  init: onOffOr("restart").prefault(false).register(optionNotes, {
     group: "Stream",
+    placeholder: "restart",
     what: "first copy schema and data from a consistent snapshot of the source into the empty target",
-    why: "A copy that was interrupted goes on where it was. Has no effect once the target has a checkpoint of this channel.",
+    why: "A copy that was interrupted goes on where it was; `restart` drops what it brought and begins anew. Has no effect once the target has a checkpoint of this channel, so it may stay in a file.",
   }),
   until: text(POSITION_HINT).optional().register(optionNotes, {
     group: "Stream",
@@ -223,7 +224,7 @@ export interface OptionFacts extends OptionNotes {
   defaultText: string | undefined;
   isRequired: boolean;
   isSwitch: boolean;
-  /** `own|preserve`, or what stands for the value. Empty for a switch. */
+  /** `own|preserve`, or what stands for the value. Empty for a switch that is only on or off. */
   placeholder: string;
   schema: z.ZodType;
 }
@@ -250,7 +251,7 @@ function factsOf(name: OptionName): OptionFacts {
     defaultText: defaultValue === undefined ? undefined : String(defaultValue),
     isRequired: inner === schema,
     isSwitch,
-    placeholder: isSwitch ? "" : (notes.placeholder ?? choices),
+    placeholder: notes.placeholder ?? choices,
     schema,
   };
 }

@@ -8,10 +8,10 @@ import type { Controlled } from "../http/control-server.ts";
 import type { SourcePosition } from "../transaction/transaction.ts";
 import { VERSION } from "../version.ts";
 
-/** What comes before the engine: the preflight, the initial copy. Ends early, with STOPPED, when the signal is aborted. */
+/** What comes before the engine: the preflight, the initial copy. What it answers goes into the engine's options. Ends with STOPPED when the signal is aborted. */
 export interface Preparation {
   state: "starting" | "copying";
-  run(signal: AbortSignal): Promise<void>;
+  run(signal: AbortSignal): Promise<Partial<EngineOptions>>;
 }
 
 /**
@@ -20,7 +20,7 @@ export interface Preparation {
  * Invariant: after `stop` no engine is started; one that was being started is stopped as soon as it is there.
  */
 export class Replication implements Controlled {
-  readonly #options: EngineOptions;
+  #options: EngineOptions;
   readonly #preparations: readonly Preparation[];
   readonly #startedAtMs = systemClock.nowMs();
   readonly #abort = new AbortController();
@@ -69,7 +69,7 @@ export class Replication implements Controlled {
     try {
       for (const preparation of this.#preparations) {
         this.#state = preparation.state;
-        await preparation.run(this.#abort.signal);
+        this.#options = { ...this.#options, ...(await preparation.run(this.#abort.signal)) };
         if (this.#abort.signal.aborted) break;
       }
       if (!this.#abort.signal.aborted) await this.#runEngine();

@@ -17,6 +17,7 @@ export type ReportMode = "live" | "lines" | "json";
 /** Looks at the status twice a second and reports it until `end`. */
 export class StatusReporter {
   readonly #status: () => EngineStatus;
+  readonly #activity: (width: number) => string | undefined;
   readonly #screen: Screen;
   readonly #mode: ReportMode;
   readonly #timer: NodeJS.Timeout;
@@ -25,8 +26,15 @@ export class StatusReporter {
   #lastLine: EngineStatus;
   #lag: SeenLag = { lastMs: undefined, maxMs: undefined };
 
-  constructor(status: () => EngineStatus, screen: Screen, mode: ReportMode) {
+  /** `activity` is what is done before the engine, while there is none. */
+  constructor(
+    status: () => EngineStatus,
+    activity: (width: number) => string | undefined,
+    screen: Screen,
+    mode: ReportMode,
+  ) {
     this.#status = status;
+    this.#activity = activity;
     this.#screen = screen;
     this.#mode = mode;
     this.#lastLine = status();
@@ -57,14 +65,22 @@ export class StatusReporter {
     this.#draw(status);
     if (status.atMs - this.#lastLine.atMs < LINE_MS) return;
     if (this.#mode === "json") this.#screen.print(JSON.stringify(status));
-    if (this.#mode === "lines") this.#screen.print(renderPlainLine(status, ratesBetween(this.#lastLine, status)));
+    if (this.#mode === "lines") this.#screen.print(this.#plainLine(status));
     this.#lastLine = status;
   }
 
   #draw(status: EngineStatus): void {
     if (this.#mode !== "live") return;
-    const rates = ratesBetween(this.#recent[0] ?? status, status);
     // A line as wide as the terminal would wrap, and could not be redrawn.
-    this.#screen.live(renderLiveLine(status, rates, this.#screen.width - 1));
+    const width = this.#screen.width - 1;
+    const rates = ratesBetween(this.#recent[0] ?? status, status);
+    this.#screen.live(this.#activity(width) ?? renderLiveLine(status, rates, width));
+  }
+
+  #plainLine(status: EngineStatus): string {
+    const activity = this.#activity(Number.POSITIVE_INFINITY);
+    return activity === undefined
+      ? renderPlainLine(status, ratesBetween(this.#lastLine, status))
+      : `${new Date(status.atMs).toISOString()} ${status.channel}: ${activity}`;
   }
 }

@@ -73,7 +73,16 @@ const SWITCH_WORDS: Record<string, boolean> = {
 };
 
 export function onOff() {
-  return readAs((value) => SWITCH_WORDS[String(value).toLowerCase()], "give true or false");
+  return readAs(switchValue, "give true or false");
+}
+
+/** A switch that can also be on in a special way. */
+export function onOffOr<const W extends string>(word: W) {
+  return readAs((value) => (value === word ? word : switchValue(value)), `give true, false or ${word}`);
+}
+
+function switchValue(value: unknown): boolean | undefined {
+  return SWITCH_WORDS[String(value).toLowerCase()];
 }
 
 export function text(hint: string, pattern = /\S/) {

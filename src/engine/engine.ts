@@ -77,7 +77,7 @@ export class Engine {
         onAdvance: (last) => engine.#advanced(last),
         onFatal: (error) => fail(error),
       });
-      const filter = tableFilter([]);
+      const filter = tableFilter(options.copiedTables ?? []);
       const engine: Engine = new Engine(options, {
         engineId,
         startedAtMs,

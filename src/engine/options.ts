@@ -1,5 +1,6 @@
 import type { Log } from "../base/log.ts";
 import type { ServerAddress } from "../base/server-url.ts";
+import type { CopiedTable } from "./table-filter.ts";
 
 /** Everything an engine needs to know. The command line, environment and options file all end in this (cli/config.ts has the defaults and their reasons). */
 export interface EngineOptions {
@@ -28,6 +29,7 @@ export interface EngineOptions {
   heartbeatMs: number;
   /** Stop by itself once this source position (GTID set, GTID position or file:position) is applied, or when caught up with the source's end at start. */
   until: string | undefined;
-  /** From the initial copy: tables whose rows are older than `position` are already in the target. */
+  /** From an initial copy that was interrupted: tables whose rows are newer than where the stream begins. */
+  copiedTables?: readonly CopiedTable[];
   log: Log;
 }

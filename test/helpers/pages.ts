@@ -47,7 +47,7 @@ ${sections.join("\n\n")}
 }
 
 function optionSection(option: OptionFacts): string {
-  const flag = option.isSwitch ? `--${option.key}` : `--${option.key} ${option.placeholder}`;
+  const flag = flagText(option);
   const ways = [...(option.noFlag === true ? [] : [flag]), option.variable, `${option.key}:`];
   const fallback = option.isRequired
     ? "Required."
@@ -56,6 +56,11 @@ function optionSection(option: OptionFacts): string {
       : `Default: \`${option.defaultText}\`.`;
   const text = [sentence(option.what), fallback, option.why].filter((part) => part !== undefined);
   return `### ${option.key}\n\n${ways.map((way) => `\`${way}\``).join(" · ")}\n\n${text.join(" ")}`;
+}
+
+function flagText({ key, isSwitch, placeholder }: OptionFacts): string {
+  if (!isSwitch) return `--${key} ${placeholder}`;
+  return placeholder === "" ? `--${key}` : `--${key}[=${placeholder}]`;
 }
 
 function sentence(text: string): string {

@@ -7,6 +7,7 @@ import { createLog } from "../../observe/log.ts";
 import { channelFolder, readConfig, serverAddress, type Config } from "../config.ts";
 import { addFlags } from "../flags.ts";
 import { OPTIONS, type OptionName } from "../options.ts";
+import { Preparations } from "../preparations.ts";
 import { renderSummary } from "../render/summary.ts";
 import { Replication } from "../replication.ts";
 import { Screen } from "../screen.ts";
@@ -52,9 +53,15 @@ async function replicate(config: Config<OptionName>): Promise<void> {
   const log = createLog({ format: values.logFormat, clock: systemClock, write: screen.note });
   const options = engineOptions(config, log);
 
-  const replication = new Replication(options, []);
+  const preparations = new Preparations(options, { init: values.init, skipPreflight: values.skipPreflight });
+  const replication = new Replication(options, preparations.list);
   const control = await ControlServer.start(options.folder, replication);
-  const reporter = new StatusReporter(() => replication.status(), screen, reportMode(values.json, screen));
+  const reporter = new StatusReporter(
+    () => replication.status(),
+    (width) => preparations.activity(width),
+    screen,
+    reportMode(values.json, screen),
+  );
   const forgetSignals = onStopSignals(
     (signal) => {
       log.info(`${signal}: ending cleanly; once more ends at once`);

@@ -5,7 +5,7 @@ import { cut, formatBytes, formatCount, formatDuration, formatLag, formatPercent
 /** Below this many rows a run is over before a share of it could be read. */
 const PROGRESS_ROWS_MIN = 10_000;
 
-interface Part {
+export interface Part {
   text: string;
   /** Parts with the highest number go first when the terminal is narrow; those with 0 stay. */
   expendable: number;
@@ -13,7 +13,10 @@ interface Part {
 
 /** The live line: everything that fits into `width` columns, what matters most kept longest. */
 export function renderLiveLine(status: EngineStatus, rates: Rates, width: number): string {
-  const parts = partsOf(status, rates);
+  return fitParts(partsOf(status, rates), width);
+}
+
+export function fitParts(parts: readonly Part[], width: number): string {
   let kept = parts;
   while (joined(kept).length > width) {
     const last = Math.max(...kept.map((part) => part.expendable));

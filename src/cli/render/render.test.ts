@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { exampleStatus, exampleWorker } from "../../../test/helpers/example-status.ts";
+import type { CopyProgress } from "../../copy/report.ts";
+import { renderCopyLine } from "./copy.ts";
 import { renderLiveLine, renderPlainLine } from "./line.ts";
 import { ratesBetween } from "./rates.ts";
 import { renderStatus } from "./status.ts";
@@ -158,6 +160,31 @@ describe("the status", () => {
     const text = renderStatus(status, 90);
     expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThanOrEqual(140);
     expect(text.replaceAll(/\n +(?=3e11)/g, "")).toContain(`Executed_Gtid_Set: ${gtids}`);
+  });
+});
+
+describe("the line of an initial copy", () => {
+  const progress: CopyProgress = {
+    phase: "rows",
+    tablesDone: 3,
+    tablesTotal: 12,
+    rowsDone: 1_234_567,
+    rowsTotal: 4_000_000,
+    bytesDone: 312_000_000,
+    rowsPerSecond: 98_765.4,
+    etaSeconds: 28.2,
+    table: "shop.orders",
+  };
+
+  test.each([120, 80, 40, 16])("at %d columns drops what matters least", (width) => {
+    const line = renderCopyLine(progress, width);
+    expect(line.length).toBeLessThanOrEqual(width);
+    expect(line).toMatchSnapshot();
+  });
+
+  test("before and behind the rows it says what is done", () => {
+    expect(renderCopyLine({ ...progress, phase: "definitions" }, 80)).toBe("copying: reading the definitions");
+    expect(renderCopyLine({ ...progress, phase: "objects" }, 80)).toBe("copying: views, routines, triggers and events");
   });
 });
 
