@@ -102,8 +102,9 @@ async function executeSteps(
       if (step.kind === "rows") await worker.sendRows([], [step.events]);
       else {
         for (const sql of step.setup) await session.execute(sql);
-        if (step.kind === "load-data") throw new ReplicationError("UNSUPPORTED", "LOAD DATA in statement format");
-        await tolerate(session.execute(step.text), (code) => step.expectedError === code);
+        const work =
+          step.kind === "load-data" ? session.executeWithFile(step.text, step.data) : session.execute(step.text);
+        await tolerate(work, (code) => step.expectedError === code);
       }
     }
     return true;

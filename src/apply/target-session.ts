@@ -16,7 +16,7 @@ const NETWORK_SECONDS_MAX = 3_600;
  * The engine's own lock must be held, so a former session can only be a dead one.
  */
 export async function openWorkerSession(address: ServerAddress, channel: string, worker: number): Promise<Session> {
-  const session = await Session.connect(address);
+  const session = await Session.connect(address, { localFiles: true });
   try {
     await session.execute(settings(session.serverVersion));
     const name = literal(lockName(channel, worker));

@@ -55,10 +55,10 @@ export class Connection {
     return this.#bytesRead;
   }
 
-  /** Sends one payload, given in parts that are not joined; its packets are numbered from 0, as a command's are. */
-  send(parts: readonly Buffer[]): void {
+  /** Sends one payload, given in parts that are not joined; its packets are numbered from `sequenceId`, 0 for a command. */
+  send(parts: readonly Buffer[], sequenceId = 0): void {
     if (this.#closedBecause !== undefined) return;
-    const framed = framePayload(parts, 0);
+    const framed = framePayload(parts, sequenceId);
     if (framed.length === 1) {
       this.#socket.write(framed[0] as Buffer);
       return;

@@ -12,6 +12,8 @@ export interface LoginOptions {
   connectTimeoutMs?: number;
   /** Shown in performance_schema.session_connect_attrs. */
   programName?: string;
+  /** For Session.executeWithFile. The server can then ask for a file at any time, and is refused at any other. */
+  localFiles?: boolean;
 }
 
 /** A socket on which the server waits for the first command, with nothing unread and no listener that would take its data. */
@@ -59,7 +61,7 @@ export async function login(address: ServerAddress, options: LoginOptions = {}):
       connectTimeout: 0,
       charsetNumber: UTF8MB4_GENERAL_CI,
       multipleStatements: true,
-      flags: FLAGS,
+      flags: options.localFiles === true ? FLAGS.filter((flag) => flag !== "-LOCAL_FILES") : FLAGS,
       enableCleartextPlugin: address.tls !== "off",
       authPlugins: { client_ed25519: ed25519Plugin(address.password), parsec: parsecPlugin(address.password) },
       connectAttributes: { program_name: options.programName ?? "abreast" },

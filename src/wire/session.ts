@@ -1,3 +1,4 @@
+import { assert } from "../base/assert.ts";
 import { ReplicationError } from "../base/error.ts";
 import { describeAddress, type ServerAddress } from "../base/server-url.ts";
 import { Connection } from "./connection.ts";
@@ -11,6 +12,8 @@ export type { ExecuteResult, StatementResult } from "./text-result.ts";
 
 interface Pending {
   reader: TextResultReader;
+  /** What the server gets when it asks for the file of a LOAD DATA LOCAL. */
+  file?: readonly Buffer[];
   resolve: (results: ExecuteResult<never>) => void;
   reject: (error: ReplicationError) => void;
 }
@@ -70,13 +73,27 @@ export class Session {
     options: { binary?: boolean } = {},
   ): Promise<ExecuteResult<string | Buffer>> {
     if (this.#closedBecause !== undefined) return Promise.reject(this.#closedBecause);
+    assert(this.#pending.at(-1)?.file === undefined, "what comes after a LOAD DATA LOCAL would be read as its file");
+    const text = typeof sql === "string" ? [Buffer.from(sql)] : Buffer.isBuffer(sql) ? [sql] : sql;
+    return this.#send(text, options.binary ?? false);
+  }
+
+  /**
+   * Runs a LOAD DATA LOCAL INFILE statement; whatever file it names, the server gets `file`. No call may be made before it is answered, and the session must have
+   * been opened with `localFiles`. Errors as `execute`; a server that allows no LOCAL answers with 1148 or 3948.
+   */
+  executeWithFile(sql: Buffer, file: readonly Buffer[]): Promise<ExecuteResult> {
+    if (this.#closedBecause !== undefined) return Promise.reject(this.#closedBecause);
+    return this.#send([sql], false, file) as Promise<ExecuteResult>;
+  }
+
+  #send(text: readonly Buffer[], binary: boolean, file?: readonly Buffer[]): Promise<ExecuteResult<string | Buffer>> {
     return new Promise((resolve, reject) => {
-      const text = typeof sql === "string" ? [Buffer.from(sql)] : Buffer.isBuffer(sql) ? [sql] : sql;
       const payload = [COM_QUERY, ...text];
       let bytes = 0;
       for (const part of payload) bytes += part.length;
-      const reader = new TextResultReader(options.binary ?? false, packetCount(bytes));
-      this.#pending.push({ reader, resolve, reject });
+      const reader = new TextResultReader(binary, packetCount(bytes));
+      this.#pending.push({ reader, resolve, reject, ...(file === undefined ? {} : { file }) });
       this.#connection.send(payload);
     });
   }
@@ -133,13 +150,25 @@ export class Session {
     }
     const outcome = this.#read(first, payload, sequenceId);
     if (outcome === "more") return;
-    if (outcome === "broken") {
+    if (outcome === "file" && first.file !== undefined) {
+      this.#sendFile(first.reader, first.file);
+      return;
+    }
+    if (outcome === "broken" || outcome === "file") {
       this.#connection.destroy(new ReplicationError("CONNECTION_LOST", `${this.server} sent packets out of order`));
       return;
     }
     this.#pending.shift();
     if (outcome === "done") first.resolve(first.reader.results as ExecuteResult<never>);
     else first.reject(readErrorPacket(payload, this.server));
+  }
+
+  /** Blocks as packets, and an empty one as the end (Protocol::LOCAL_INFILE_Data). */
+  #sendFile(reader: TextResultReader, file: readonly Buffer[]): void {
+    for (const block of [...file.filter((some) => some.length > 0), Buffer.alloc(0)]) {
+      this.#connection.send([block], reader.sequenceId);
+      reader.skip(packetCount(block.length));
+    }
   }
 
   #read(first: Pending, payload: Buffer, sequenceId: number): Outcome {

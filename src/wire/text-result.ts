@@ -15,13 +15,18 @@ export interface StatementResult<Value = string> {
 /** One result per statement of the query, in order. */
 export type ExecuteResult<Value = string> = StatementResult<Value>[];
 
-/** `more`: packets are missing; `done`, `error`: the answer is complete; `broken`: this packet cannot stand here. */
-export type Outcome = "more" | "done" | "error" | "broken";
+/**
+ * `more`: packets are missing; `file`: the server waits for the file of a LOAD DATA LOCAL; `done`, `error`: the answer is complete; `broken`: this packet cannot
+ * stand here.
+ */
+export type Outcome = "more" | "file" | "done" | "error" | "broken";
 
 const OK = 0x00;
 const EOF = 0xfe;
 const ERR = 0xff;
 const NULL_VALUE = 0xfb;
+/** The first byte of a LOCAL INFILE request, where a column count would be. */
+const LOCAL_INFILE = 0xfb;
 const SERVER_MORE_RESULTS_EXISTS = 0x8;
 /** An EOF packet is short; a row that starts with 0xfe (a value above 16 MiB) is not. */
 const EOF_LENGTH_MAX = 9;
@@ -45,6 +50,16 @@ export class TextResultReader {
     this.#sequenceId = queryPackets & 0xff;
   }
 
+  /** Number of the next packet, ours or the server's. */
+  get sequenceId(): number {
+    return this.#sequenceId;
+  }
+
+  /** So many packets of a file were sent. */
+  skip(packets: number): void {
+    this.#sequenceId = (this.#sequenceId + packets) & 0xff;
+  }
+
   push(payload: Buffer, sequenceId: number): Outcome {
     // A payload of several packets carries the last one's id.
     const expected = (this.#sequenceId + packetCount(payload.length) - 1) & 0xff;
@@ -55,6 +70,7 @@ export class TextResultReader {
     switch (this.#state) {
       case "start":
         if (payload[0] === OK) return this.#ok(payload);
+        if (payload[0] === LOCAL_INFILE) return "file";
         this.#at = 0;
         this.#columnsLeft = this.#length(payload);
         if (this.#columnsLeft <= 0) return "broken";
