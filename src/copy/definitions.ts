@@ -71,7 +71,7 @@ export function createTables(
   to: DefinitionServer,
   warnings: string[],
 ): Map<SourceTable, string> {
-  const seen = new Set<string>();
+  const seen = new Set(warnings);
   return new Map(
     tables.map((table) => {
       const translation = translateDefinition(table.create, from, to);

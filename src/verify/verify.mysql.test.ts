@@ -88,13 +88,12 @@ describe("a single changed value", () => {
       await query(target(), `CREATE TABLE types.kept LIKE ${quoted}`);
       await copyRows(quoted, "types.kept");
       await query(target(), change);
-      const report = await verify({ tables: [`types.${name}`] });
+      const report = await verify({ tables: [`types.${name}`], sessionsPerSide: 1 });
       expect(
         report.tables.map((table) => [table.table, table.identical]),
         change,
       ).toEqual([[name, false]]);
       await query(target(), `DROP TABLE ${quoted}; RENAME TABLE types.kept TO ${quoted}`);
-      expect((await verify({ tables: [`types.${name}`] })).identical, `back: ${change}`).toBe(true);
     }
   });
 });
@@ -229,9 +228,9 @@ test("under load, a gate that stops the applier at the position makes the compar
     `CHANGE REPLICATION SOURCE TO SOURCE_HOST='${host}', SOURCE_PORT=${port}, SOURCE_USER='root', GET_SOURCE_PUBLIC_KEY=1,
      SOURCE_LOG_FILE='${at?.["File"]}', SOURCE_LOG_POS=${at?.["Position"]}; START REPLICA`,
   );
-  let isWriting = true;
+  const stop = new AbortController();
   const load = withConnection(source(), async (connection) => {
-    while (isWriting) await connection.query("UPDATE a.t SET v = v + 1");
+    while (!stop.signal.aborted) await connection.query("UPDATE a.t SET v = v + 1");
   });
   try {
     // The server's own replica stands for the engine: it can stop exactly at a position of the source.
@@ -257,7 +256,7 @@ test("under load, a gate that stops the applier at the position makes the compar
       expect(report.tables).toMatchObject([{ identical: true, rows: 3 }]);
     }
   } finally {
-    isWriting = false;
+    stop.abort();
     await load;
     await query(target(), "STOP REPLICA; RESET REPLICA ALL");
   }
