@@ -9,7 +9,7 @@ import { silentLog } from "../base/log.ts";
 import { EVENT_TYPE } from "../binlog/event-type.ts";
 import { eventType } from "../binlog/event.ts";
 import { RelayLog } from "./relay-log.ts";
-import { UUID } from "./stream.fixture.ts";
+import { UUID } from "../../test/helpers/relay-stream.ts";
 
 /**
  * A receiver in a process of its own. It goes on where the log ends, and prints the gno of a transaction when a flush that covers it has resolved. The source's file changes
@@ -19,7 +19,7 @@ const RECEIVER = `
 import { writeSync } from "node:fs";
 import { RelayLog } from ${JSON.stringify(join(import.meta.dirname, "relay-log.ts"))};
 import { GtidSet } from ${JSON.stringify(join(import.meta.dirname, "../gtid/mysql.ts"))};
-import { appendAll, TestSource, UUID } from ${JSON.stringify(join(import.meta.dirname, "stream.fixture.ts"))};
+import { appendAll, TestSource, UUID } from ${JSON.stringify(join(import.meta.dirname, "../../test/helpers/relay-stream.ts"))};
 
 const [folder, purges] = process.argv.slice(2);
 const relay = await RelayLog.open({ folder, fileBytesMax: 30_000, log: { info() {}, warn() {} } });
@@ -59,7 +59,7 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { RelayLog } from ${JSON.stringify(join(import.meta.dirname, "relay-log.ts"))};
 import { GtidSet } from ${JSON.stringify(join(import.meta.dirname, "../gtid/mysql.ts"))};
-import { appendAll, TestSource } from ${JSON.stringify(join(import.meta.dirname, "stream.fixture.ts"))};
+import { appendAll, TestSource } from ${JSON.stringify(join(import.meta.dirname, "../../test/helpers/relay-stream.ts"))};
 
 const [folder, kind, fileBytesMax] = process.argv.slice(2);
 const ballast = folder + "/ballast";

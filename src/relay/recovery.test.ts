@@ -10,7 +10,7 @@ import { GtidSet } from "../gtid/mysql.ts";
 import { RelayLog } from "./relay-log.ts";
 import type { RelayReader } from "./relay-reader.ts";
 import type { RelayState } from "./state.ts";
-import { appendAll, TestSource, UUID } from "./stream.fixture.ts";
+import { appendAll, TestSource, UUID } from "../../test/helpers/relay-stream.ts";
 
 let folder = "";
 

@@ -9,7 +9,7 @@ import { GtidSet } from "../gtid/mysql.ts";
 import type { RelayPosition } from "../transaction/transaction.ts";
 import { RelayLog, type RelayLogOptions } from "./relay-log.ts";
 import type { RelayReader } from "./relay-reader.ts";
-import { appendAll, TestSource, UUID, type Received } from "./stream.fixture.ts";
+import { appendAll, TestSource, UUID, type Received } from "../../test/helpers/relay-stream.ts";
 
 let folder = "";
 let logs: RelayLog[] = [];

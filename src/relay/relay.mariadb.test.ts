@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { withConnection, withServer } from "../../test/helpers/servers.ts";
 import { MariadbGtidPosition } from "../gtid/mariadb.ts";
 import type { SandboxServer } from "../sandbox/start.ts";
-import { copyAndCompare, queryValue } from "./server-files.fixture.ts";
+import { copyAndCompare, queryValue } from "../../test/helpers/relay-server-files.ts";
 
 async function load(server: SandboxServer): Promise<void> {
   await withConnection(server, async (connection) => {

@@ -3,7 +3,7 @@ import { query, withConnection, withServer } from "../../test/helpers/servers.ts
 import { GtidSet } from "../gtid/mysql.ts";
 import { findServer } from "../sandbox/find.ts";
 import type { SandboxServer } from "../sandbox/start.ts";
-import { copyAndCompare, queryValue } from "./server-files.fixture.ts";
+import { copyAndCompare, queryValue } from "../../test/helpers/relay-server-files.ts";
 
 async function load(server: SandboxServer): Promise<void> {
   await withConnection(server, async (connection) => {

@@ -5,18 +5,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RowDataPacket } from "mysql2/promise";
 import { expect } from "vitest";
-import { query } from "../../test/helpers/servers.ts";
-import { silentLog } from "../base/log.ts";
-import { EVENT_FLAG, eventFlags, eventType } from "../binlog/event.ts";
-import { EVENT_TYPE } from "../binlog/event-type.ts";
-import { BinlogFileSplitter } from "../binlog/file-reader.ts";
-import { commandOf } from "../sandbox/installation.ts";
-import type { ServerInstallation } from "../sandbox/installation.ts";
-import type { SandboxServer } from "../sandbox/start.ts";
-import { encodeRotate } from "./prologue.ts";
-import { RelayLog } from "./relay-log.ts";
-import type { GtidState } from "./state.ts";
-import { TransactionScanner } from "./transaction-scanner.ts";
+import { query } from "./servers.ts";
+import { silentLog } from "../../src/base/log.ts";
+import { EVENT_FLAG, eventFlags, eventType } from "../../src/binlog/event.ts";
+import { EVENT_TYPE } from "../../src/binlog/event-type.ts";
+import { BinlogFileSplitter } from "../../src/binlog/file-reader.ts";
+import { commandOf } from "../../src/sandbox/installation.ts";
+import type { ServerInstallation } from "../../src/sandbox/installation.ts";
+import type { SandboxServer } from "../../src/sandbox/start.ts";
+import { encodeRotate } from "../../src/relay/prologue.ts";
+import { RelayLog } from "../../src/relay/relay-log.ts";
+import type { GtidState } from "../../src/relay/state.ts";
+import { TransactionScanner } from "../../src/relay/transaction-scanner.ts";
 
 /** The server's binlog files, oldest first. */
 async function binlogFiles(server: SandboxServer): Promise<string[]> {

@@ -1,9 +1,9 @@
-import { appendChecksum } from "../binlog/checksum.ts";
-import { EVENT_TYPE } from "../binlog/event-type.ts";
-import { EVENT_FLAG, EVENT_HEADER_LENGTH } from "../binlog/event.ts";
-import type { TransactionId } from "../transaction/transaction.ts";
-import type { RelayLog } from "./relay-log.ts";
-import type { TransactionBoundary } from "./state.ts";
+import { appendChecksum } from "../../src/binlog/checksum.ts";
+import { EVENT_TYPE } from "../../src/binlog/event-type.ts";
+import { EVENT_FLAG, EVENT_HEADER_LENGTH } from "../../src/binlog/event.ts";
+import type { TransactionId } from "../../src/transaction/transaction.ts";
+import type { RelayLog } from "../../src/relay/relay-log.ts";
+import type { TransactionBoundary } from "../../src/relay/state.ts";
 
 /** What a receiver hands over with an event. */
 export interface Received {
