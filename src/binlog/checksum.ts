@@ -36,8 +36,10 @@ export function verifyChecksum(event: Buffer, format: BinlogFormat): void {
 
 /** A copy without the CRC and with the length field corrected. The caller knows that there is one. */
 export function stripChecksum(event: Buffer): Buffer {
-  const plain = Buffer.from(event.subarray(0, event.length - CHECKSUM_LENGTH));
-  plain.writeUInt32LE(plain.length, 9);
+  const length = event.length - CHECKSUM_LENGTH;
+  const plain = Buffer.allocUnsafe(length);
+  event.copy(plain, 0, 0, length);
+  plain.writeUInt32LE(length, 9);
   return plain;
 }
 

@@ -1,7 +1,7 @@
 import { assert } from "../base/assert.ts";
 import { ReplicationError } from "../base/error.ts";
 import { checksumMatches, verifyChecksum } from "./checksum.ts";
-import { EVENT_HEADER_LENGTH, eventLength, eventType } from "./event.ts";
+import { EVENT_HEADER_LENGTH, eventType } from "./event.ts";
 import { EVENT_TYPE, eventTypeName } from "./event-type.ts";
 import { decodeFormatDescription } from "./events/format-description.ts";
 import type { BinlogFormat } from "./format.ts";
@@ -106,37 +106,37 @@ export class BinlogFileSplitter {
   }
 
   #takeMagic(): boolean {
-    const magic = this.#peek(MAGIC.length);
-    if (magic === undefined) return false;
-    if (magic.compare(ENCRYPTED_MAGIC, 0, 4, 0, 4) === 0) throw encrypted();
-    if (magic.compare(MAGIC, 0, 4, 0, 4) !== 0) {
-      throw new ReplicationError(
-        "BINLOG_FORMAT",
-        "this is no binlog file: it does not begin with the four bytes of one",
-        {
-          hint: "give a binlog or relay log file, not its index",
-        },
-      );
+    const bytes = this.#gather(MAGIC.length);
+    if (bytes === undefined) return false;
+    const magic = bytes.subarray(this.#used, this.#used + MAGIC.length);
+    if (magic.equals(MAGIC)) {
+      this.#give(bytes, MAGIC.length);
+      return true;
     }
-    this.#give(MAGIC.length);
-    return true;
+    if (magic.equals(ENCRYPTED_MAGIC)) throw encrypted();
+    throw new ReplicationError(
+      "BINLOG_FORMAT",
+      "this is no binlog file: it does not begin with the four bytes of one",
+      {
+        hint: "give a binlog or relay log file, not its index",
+      },
+    );
   }
 
   #takeEvent(): Buffer | undefined {
     if (this.#encrypted && this.#waiting > 0) throw encrypted();
     const headerLength = this.#format?.headerLength ?? SHORTEST_HEADER;
-    const header = this.#peek(headerLength);
+    const header = this.#gather(headerLength);
     if (header === undefined) return undefined;
-    const length = eventLength(header);
-    const type = eventType(header);
+    const length = header.readUInt32LE(this.#used + 9);
     if (length < headerLength) throw damaged(`an event says it is ${length} bytes long, less than its header`);
     if (length > this.#eventBytesMax) throw damaged(`an event says it is ${length} bytes long`);
-    const waiting = this.#peek(length);
-    if (waiting === undefined) return undefined;
-    const event = waiting.subarray(0, length);
-    this.#adopt(event, type);
+    const bytes = this.#gather(length);
+    if (bytes === undefined) return undefined;
+    const event = bytes.subarray(this.#used, this.#used + length);
+    this.#adopt(event, eventType(event));
     this.#eventOffset = this.#endOffset;
-    this.#give(length);
+    this.#give(bytes, length);
     return event;
   }
 
@@ -160,11 +160,11 @@ export class BinlogFileSplitter {
     this.#encrypted = type === EVENT_TYPE.START_ENCRYPTION;
   }
 
-  /** At least the next `length` bytes in one piece, or undefined when they are not all there. They stay. */
-  #peek(length: number): Buffer | undefined {
+  /** The chunk that has the next `length` bytes from `#used` on, in one piece; undefined when they are not all there. */
+  #gather(length: number): Buffer | undefined {
     if (this.#waiting < length) return undefined;
     const first = this.#chunks[0] as Buffer;
-    if (first.length - this.#used >= length) return first.subarray(this.#used);
+    if (first.length - this.#used >= length) return first;
     // Join only as many chunks as are needed, and once all are there: an event over many chunks is copied one time.
     let count = 1;
     let bytes = first.length - this.#used;
@@ -175,11 +175,12 @@ export class BinlogFileSplitter {
     return joined;
   }
 
-  #give(length: number): void {
+  /** Counts the next `length` bytes of the first chunk as given out. */
+  #give(first: Buffer, length: number): void {
     this.#used += length;
     this.#waiting -= length;
     this.#endOffset += length;
-    if (this.#used === (this.#chunks[0] as Buffer).length) {
+    if (this.#used === first.length) {
       this.#chunks.shift();
       this.#used = 0;
     }
