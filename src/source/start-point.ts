@@ -24,7 +24,12 @@ const FIRST_POSITION = 4;
 export function parseStartPoint(text: string): StartPoint {
   const trimmed = text.trim();
   if (trimmed === "now") return { kind: "now" };
-  if (MYSQL_GTID.test(trimmed)) return { kind: "mysql-gtid", set: parsed(trimmed, () => GtidSet.parse(trimmed)) };
+  if (MYSQL_GTID.test(trimmed)) {
+    const set = parsed(trimmed, () => GtidSet.parse(trimmed));
+    // The server reads 5-1 as nothing: as a start it would mean everything from the beginning.
+    if (set.isEmpty) throw noStartPoint(trimmed);
+    return { kind: "mysql-gtid", set };
+  }
   if (trimmed.split(",").every((part) => MARIADB_GTID.test(part.trim()))) {
     return { kind: "mariadb-gtid", position: parsed(trimmed, () => MariadbGtidPosition.parse(trimmed)) };
   }

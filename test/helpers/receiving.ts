@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RowDataPacket } from "mysql2/promise";
 import { systemClock } from "../../src/base/clock.ts";
+import type { ReplicationError } from "../../src/base/error.ts";
 import type { Log } from "../../src/base/log.ts";
 import type { ServerAddress } from "../../src/base/server-url.ts";
 import { eventFlags, EVENT_FLAG, eventType } from "../../src/binlog/event.ts";
@@ -86,6 +87,21 @@ export async function withReceiving<T>(
     await receiving.stop();
     await rm(receiving.folder, { recursive: true, force: true });
   }
+}
+
+/** What a receiver that cannot go on ends with. One that can fails the test. */
+export async function receivingFailure(options: ReceivingOptions): Promise<ReplicationError> {
+  return withReceiving(options, async ({ done, receiver }) => {
+    const timer = setTimeout(() => receiver.stop(), 15_000);
+    try {
+      await done;
+    } catch (error) {
+      return error as ReplicationError;
+    } finally {
+      clearTimeout(timer);
+    }
+    throw new Error(`the receiver found no fault: ${JSON.stringify(receiver.status)}`);
+  });
 }
 
 /** Waits until `condition` holds. A receiver that failed meanwhile fails the test with its error. */
