@@ -7,9 +7,6 @@ export interface MariadbGtid {
   sequence: bigint;
 }
 
-/** Upper four bits of a Gtid_list's count are flags (Gtid_list_log_event, sql/log_event.h, MariaDB 10.11). */
-export const GTID_LIST_FLAG = { UNTIL_REACHED: 0x1000_0000, IGNORED: 0x2000_0000 } as const;
-
 /** The server fills an empty list up to what a comment query would take that replaces it for old replicas. */
 const EMPTY_LIST_LENGTH = 6;
 

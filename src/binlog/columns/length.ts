@@ -13,7 +13,7 @@ export const UNKNOWN_LENGTH: LengthCode = -128;
 const DIGIT_BYTES = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4] as const;
 
 /** A NEWDECIMAL's bytes: nine digits to a word of four, before and behind the point (decimal_bin_size, strings/decimal.cc, 8.0). */
-export function decimalLength(precision: number, scale: number): number {
+function decimalLength(precision: number, scale: number): number {
   const whole = precision - scale;
   if (whole < 0) return UNKNOWN_LENGTH;
   const words = Math.trunc(whole / 9) + Math.trunc(scale / 9);

@@ -7,7 +7,7 @@ export interface GtidListEvent {
   kind: "gtid-list";
   /** As in the event: several servers of one domain each have an entry, the newest of a domain last. */
   gtids: MariadbGtid[];
-  /** GTID_LIST_FLAG. */
+  /** FLAG_UNTIL_REACHED 0x1000_0000 and FLAG_IGN_GTIDS 0x2000_0000, set in those that a source sends, not in files. */
   flags: number;
 }
 

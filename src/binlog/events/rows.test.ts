@@ -69,6 +69,18 @@ describe("a table map", () => {
     expect(maps.get(TABLE_ID)).toBeUndefined();
   });
 
+  it("is forgotten some thousands of new ones later, but not one that keeps coming", () => {
+    const maps = new TableMaps();
+    for (let id = 1; id <= 20_000; id++) {
+      maps.add(tableMap(id), FORMAT);
+      maps.add(tableMap(TABLE_ID), FORMAT);
+      expect(maps.get(TABLE_ID)).toBeDefined();
+      expect(maps.get(id)).toBeDefined();
+    }
+    expect(maps.get(1)).toBeUndefined();
+    expect(maps.get(19_000)?.tableId).toBe(19_000);
+  });
+
   it("does not change when the packet that it came in is used again", () => {
     const maps = new TableMaps();
     const packet = tableMap();

@@ -108,7 +108,7 @@ export function hasBit(event: Buffer, bitmap: number, column: number): boolean {
 }
 
 /** How many of the first `columns` bits are set. */
-export function countBits(event: Buffer, bitmap: number, columns: number): number {
+function countBits(event: Buffer, bitmap: number, columns: number): number {
   let count = 0;
   for (let column = 0; column < columns; column++) if (hasBit(event, bitmap, column)) count++;
   return count;
@@ -130,7 +130,7 @@ export function rowsFlags(event: Buffer, format: BinlogFormat): number {
  * Where a row image that begins at `offset` ends. `bitmap` has the columns present, `present` is how many those are.
  * @throws ReplicationError CORRUPT_EVENT when it runs past `rowsEnd`.
  */
-export function imageEnd(
+function imageEnd(
   event: Buffer,
   offset: number,
   rows: RowsEvent,
@@ -157,7 +157,7 @@ export function imageEnd(
 }
 
 /** Where a partial update's list of JSON columns with differences ends, when an after-image's options begin at `offset`. */
-export function partialOptionsEnd(event: Buffer, offset: number, rowsEnd: number, tableMap: TableMapEvent): number {
+function partialOptionsEnd(event: Buffer, offset: number, rowsEnd: number, tableMap: TableMapEvent): number {
   const options = offset < rowsEnd ? (event[offset] as number) : 256;
   const end = offset + 1 + ((options & 1) === 1 ? (tableMap.jsonColumns + 7) >> 3 : 0);
   // One option exists, so the number never has more than a byte.

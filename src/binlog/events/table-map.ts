@@ -136,36 +136,57 @@ export function tableIdOf(event: Buffer, format: BinlogFormat): number {
   return old ? low : low + event.readUInt16LE(fixed + 4) * 0x1_0000_0000;
 }
 
+/** Tables that one statement changes, and then some: a statement's maps are never forgotten before its rows have come. */
+const GENERATION_MAX = 4096;
+
+interface KnownMap {
+  body: Buffer;
+  map: TableMapEvent;
+}
+
 /**
  * Table maps in force, by table id.
  *
  * Invariant: `get` answers what the last `add` of that id said. A map whose body has the same bytes as before keeps its decoded form: sources repeat a map in
- * every statement, and decoding each would cost more than all else in a small transaction.
+ * every statement, and decoding each would cost more than all else in a small transaction. Sources count table ids up with every DDL and FLUSH, so maps are
+ * kept in two generations and those that were not added again for so long are dropped: memory is bounded.
  */
 export class TableMaps {
-  readonly #maps = new Map<number, { body: Buffer; map: TableMapEvent }>();
+  #young = new Map<number, KnownMap>();
+  #old = new Map<number, KnownMap>();
 
   add(event: Buffer, format: BinlogFormat): TableMapEvent {
     const tableId = tableIdOf(event, format);
-    const known = this.#maps.get(tableId);
     const from = format.headerLength;
     const to = contentEnd(event, format);
-    if (known !== undefined && known.body.length === to - from && known.body.compare(event, from, to) === 0) {
-      return known.map;
-    }
+    const known = this.#young.get(tableId);
+    if (known !== undefined && isSame(known, event, from, to)) return known.map;
+    const older = this.#old.get(tableId);
+    if (older !== undefined && isSame(older, event, from, to)) return this.#keep(tableId, older);
     // A copy: the map must not hold on to the packet that it came in.
     const own = Buffer.from(event);
-    const map = decodeTableMap(own, format);
-    this.#maps.set(tableId, { body: own.subarray(from, to), map });
-    return map;
+    return this.#keep(tableId, { body: own.subarray(from, to), map: decodeTableMap(own, format) });
+  }
+
+  #keep(tableId: number, known: KnownMap): TableMapEvent {
+    if (this.#young.size >= GENERATION_MAX) {
+      this.#old = this.#young;
+      this.#young = new Map();
+    }
+    this.#young.set(tableId, known);
+    return known.map;
   }
 
   get(tableId: number): TableMapEvent | undefined {
-    return this.#maps.get(tableId)?.map;
+    return (this.#young.get(tableId) ?? this.#old.get(tableId))?.map;
   }
 
   /** At a new file or connection: the source counts table ids anew. */
   clear(): void {
-    this.#maps.clear();
+    this.#young.clear();
+    this.#old.clear();
   }
 }
+
+const isSame = (known: KnownMap, event: Buffer, from: number, to: number): boolean =>
+  known.body.length === to - from && known.body.compare(event, from, to) === 0;
