@@ -119,9 +119,6 @@ export class ByteReader {
 
   #short(length: number): never {
     const what = length < 0 ? "a part ends before it begins" : `${length} more bytes are needed`;
-    throw new ReplicationError(
-      "CORRUPT_EVENT",
-      `${what} at byte ${this.offset}; the data ends at byte ${this.end}`,
-    );
+    throw new ReplicationError("CORRUPT_EVENT", `${what} at byte ${this.offset}; the data ends at byte ${this.end}`);
   }
 }
