@@ -4,7 +4,7 @@ import type { ServerAddress } from "../base/server-url.ts";
 import { readCheckpoints } from "../apply/checkpoint.ts";
 import { copyInitial } from "../copy/copy.ts";
 import { readCopyState } from "../copy/copy-state.ts";
-import type { CopyPosition } from "../copy/position.ts";
+import { comesBefore, type CopyPosition } from "../copy/position.ts";
 import type { CopyProgress } from "../copy/report.ts";
 import type { EngineOptions } from "../engine/options.ts";
 import { Session } from "../wire/session.ts";
@@ -65,8 +65,8 @@ async function readKnown(target: ServerAddress, channel: string): Promise<Known>
     if (state.summary.state !== "done" || position === undefined) {
       return { copy: "unfinished", hasCheckpoint, outcome: undefined };
     }
-    const copiedTables = state.tables.flatMap(({ schema, table, position }) =>
-      position === undefined ? [] : [{ schema, table, position }],
+    const copiedTables = state.tables.flatMap(({ schema, table, position: own }) =>
+      own === undefined || !comesBefore(position, own) ? [] : [{ schema, table, position: own }],
     );
     return { copy: "done", hasCheckpoint, outcome: { startFrom: positionText(position), copiedTables } };
   } finally {

@@ -44,6 +44,8 @@ export class Engine {
   #resolveDone: () => void = () => {};
   #rejectDone: (error: ReplicationError) => void = () => {};
   #ending: Promise<void> | undefined;
+  /** Counts requests to pause and to resume: a pause that is still waited for ends when another one comes. */
+  #pauses = 0;
   #purgeable: RelayPosition | undefined;
   readonly #purgeTimer: NodeJS.Timeout;
 
@@ -168,27 +170,31 @@ export class Engine {
 
   /**
    * Holds applying: exactly after this place of the source, or after what is being applied now. Resolves when the target is there.
-   * @throws ReplicationError CONFIG when applying is already beyond it
+   * @throws ReplicationError CONFIG when applying is already beyond it; STOPPED when the engine ends, is resumed or is paused anew before it is there
    */
   async pauseAt(position?: SourcePosition): Promise<void> {
-    if (position === undefined) this.#feed.hold("now");
-    else {
-      const { offered } = this.#feed;
-      if (comparePositions(offered.source, position) > 0) {
-        throw new ReplicationError("CONFIG", "applying is already beyond this position", {
-          where: offered.source,
-          hint: "pause without a position first, then pause at a later one",
-        });
-      }
-      this.#feed.hold({ source: position });
-      while (!this.#ending && comparePositions(this.#feed.offered.source, position) < 0)
-        await this.#coordinator.change();
+    if (position !== undefined && comparePositions(this.#feed.offered.source, position) > 0) {
+      throw new ReplicationError("CONFIG", "applying is already beyond this position", {
+        where: this.#feed.offered.source,
+        hint: "pause without a position first, then pause at a later one",
+      });
     }
-    while (!this.#ending && !this.#coordinator.idle) await this.#coordinator.change();
+    const pause = ++this.#pauses;
+    this.#feed.hold(position === undefined ? "now" : { source: position });
+    const isThere = (): boolean =>
+      this.#coordinator.idle && (position === undefined || comparePositions(this.#feed.offered.source, position) >= 0);
+    for (;;) {
+      if (this.#ending !== undefined || this.#pauses !== pause) {
+        throw new ReplicationError("STOPPED", "the pause was ended before applying was there");
+      }
+      if (isThere()) break;
+      await this.#coordinator.change();
+    }
     if (this.#parts.state === "running") this.#parts.state = "paused";
   }
 
   resume(): void {
+    this.#pauses++;
     if (this.#parts.state === "paused") this.#parts.state = "running";
     this.#feed.release();
   }

@@ -69,9 +69,10 @@ export class Feed {
     }
   }
 
-  /** From now on offers nothing beyond `goal`. */
+  /** From now on offers nothing beyond `goal`, which may lie behind what was held before. */
   hold(goal: Goal | "now"): void {
     this.#hold = goal;
+    this.#wake();
   }
 
   release(): void {

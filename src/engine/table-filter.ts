@@ -5,7 +5,7 @@ import { comparePositions } from "./progress.ts";
 /** Our own tables on the source are the business of the engine that applies to it. */
 const OWN_SCHEMA = "abreast";
 
-/** A table that the initial copy read from a later snapshot than the first: changes before `position` are in it already. */
+/** A table that the initial copy read from a later snapshot than the first: transactions that start before `position` are in it already. */
 export interface CopiedTable {
   schema: string;
   table: string;
@@ -18,6 +18,6 @@ export function tableFilter(copied: readonly CopiedTable[]): TableFilter {
   return (schema, table, at) => {
     if (schema === OWN_SCHEMA) return false;
     const position = from.get(`${schema}.${table}`);
-    return position === undefined || comparePositions(at, position) > 0;
+    return position === undefined || comparePositions(at, position) >= 0;
   };
 }
