@@ -138,8 +138,14 @@ function lagMs({ coordinator, receiver, last, feed }: EngineParts, nowMs: number
   const received = position !== undefined && comparePositions(feed.offered.source, position) < 0;
   if (coordinator.idle && !received) return state === "Waiting for source to send event" ? 0 : undefined;
   if (last === undefined || last.committedAtUs === 0) return undefined;
-  return Math.max(0, nowMs + facts.clockOffsetMs - last.committedAtUs / 1000);
+  return Math.max(0, nowMs + facts.clockOffsetMs - (last.committedAtUs + uncertaintyUs(last.committedAtUs)) / 1000);
 }
+
+/**
+ * MariaDB and MySQL before 8.0 tell whole seconds, cut off: the commit was up to a second later. Taking the end of that second shows no lag that is not
+ * there; the other way a replica that is right behind would seem to be half a second late, on average.
+ */
+const uncertaintyUs = (committedAtUs: number): number => (committedAtUs % 1_000_000 === 0 ? 999_999 : 0);
 
 /** Within one file the difference of positions; across files, what the relay log still holds. */
 function backlogBytes({ coordinator, receiver, relay }: EngineParts): number {
