@@ -143,16 +143,18 @@ function schemaNames(list: readonly Token[]): string[] {
   for (const [i, token] of list.entries()) {
     const isName = token.kind === "word" || token.kind === "quoted";
     const beforeDot = list[i + 1]?.text === "." && list[i + 1]?.kind === "symbol" && list[i - 1]?.text !== ".";
-    const afterDatabase = isDatabaseObject(list, i);
+    const afterDatabase = !EXISTS_CLAUSE.has(token.text) && isDatabaseObject(list, i);
     if (isName && (beforeDot || afterDatabase)) names.add(token.name);
     if (names.size >= SCHEMA_NAMES_MAX) break;
   }
   return [...names];
 }
 
+const EXISTS_CLAUSE = new Set(["IF", "NOT", "EXISTS"]);
+
 /** The name after CREATE, ALTER or DROP DATABASE [IF [NOT] EXISTS]. */
 function isDatabaseObject(list: readonly Token[], i: number): boolean {
   let at = i - 1;
-  while (at > 1 && list[at]?.kind === "word" && /^(IF|NOT|EXISTS)$/.test(list[at]?.text ?? "")) at--;
+  while (at > 1 && EXISTS_CLAUSE.has(list[at]?.text ?? "")) at--;
   return at <= 3 && list[at]?.kind === "word" && /^(DATABASE|SCHEMA)$/.test(list[at]?.text ?? "");
 }
