@@ -23,4 +23,15 @@ describe("how far a channel is", () => {
     expect(isReached(goal, at("3e11fa47-71ca-11e1-9e33-c80aa9429562:1-4"))).toBe(false);
     expect(isReached(goal, at("3e11fa47-71ca-11e1-9e33-c80aa9429562:1-9"))).toBe(true);
   });
+
+  test("where a source is now is reached by file and position when the channel goes by these", () => {
+    const goal = { gtids: parseGtids("0-1-100"), source: { file: "b.000002", position: 500 } };
+    const at = (position: number, gtids: string) => ({
+      source: { file: "b.000002", position },
+      gtids: parseGtids(gtids),
+      transactions: 0n,
+    });
+    expect([isReached(goal, at(499, "")), isReached(goal, at(500, ""))]).toEqual([false, true]);
+    expect([isReached(goal, at(500, "0-1-99")), isReached(goal, at(4, "0-1-100"))]).toEqual([false, true]);
+  });
 });

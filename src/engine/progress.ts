@@ -69,10 +69,12 @@ export function comparePositions(a: SourcePosition, b: SourcePosition): number {
 
 const fileNumber = (file: string): number => Number(/\.(\d+)$/.exec(file)?.[1] ?? 0);
 
-/** A point to reach: `until` of the options, or the place where a pause was asked for. */
-export type Goal = { gtids: GtidState } | { source: SourcePosition };
+/** A point to reach: `until` of the options, or the place where a pause was asked for. With both, a channel that goes by file and position looks at `source`. */
+export type Goal = { gtids: GtidState; source?: SourcePosition } | { source: SourcePosition };
 
 export function isReached(goal: Goal, progress: Progress): boolean {
-  if ("source" in goal) return comparePositions(progress.source, goal.source) >= 0;
-  return coversGtids(progress.gtids, goal.gtids);
+  if ("gtids" in goal && (goal.source === undefined || progress.gtids.kind !== "none")) {
+    return coversGtids(progress.gtids, goal.gtids);
+  }
+  return goal.source !== undefined && comparePositions(progress.source, goal.source) >= 0;
 }

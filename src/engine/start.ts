@@ -94,7 +94,10 @@ export async function findGoal(options: EngineOptions): Promise<Goal | undefined
 }
 
 function goalOf(now: SourceNow): Goal {
-  if (now.gtids.kind !== "none") return { gtids: now.gtids };
+  if (now.gtids.kind !== "none") {
+    // A channel may go by file and position although its source has GTIDs.
+    return { gtids: now.gtids, ...(now.source === undefined ? {} : { source: now.source }) };
+  }
   assert(now.source !== undefined, "a source without GTIDs tells its file and position");
   return { source: now.source };
 }
