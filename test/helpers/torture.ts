@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createPrng, type Prng } from "../../src/base/prng.ts";
+import type { EngineStatus } from "../../src/engine/status.ts";
+import { ControlClient } from "../../src/http/client.ts";
 import type { ServerFlavour } from "../../src/sandbox/flavours.ts";
 import { type SandboxServer, startServer } from "../../src/sandbox/start.ts";
 import { Session } from "../../src/wire/session.ts";
@@ -142,8 +144,10 @@ class Stage {
 
   async run(): Promise<Omit<TortureReport, "seconds">> {
     const { victims, seed, onProgress } = this.#options;
-    await prepareNumberedLoad(this.#source.address);
+    // First the engine: a semi-synchronous source does not commit without it.
     this.#engine = this.#startEngine();
+    await this.#engineRuns();
+    await prepareNumberedLoad(this.#source.address);
     await this.#progressOnTarget(-1);
     const load = startNumberedLoad({
       address: this.#source.address,
@@ -183,7 +187,8 @@ class Stage {
       `--source=${source.url}`,
       `--target=${target.url}`,
       `--folder=${this.#relayFolder}`,
-      "--start-from=binlog.000001:4",
+      // The source is still empty when the first engine starts.
+      "--start-from=now",
       "--server-id=3",
       // Small files, so that some are removed and some kills fall on a change of file.
       "--relay-file-size=2M",
@@ -251,14 +256,15 @@ class Stage {
     this.#checkEngine();
     if (this.#faults.length > 0) return;
     const running = this.#engine;
-    if (running !== undefined && running.end === undefined) {
+    if (running !== undefined) {
+      await this.#engineRuns();
       const end = await running.interrupt();
       if (end !== 0) this.#faults.push(`Ctrl-C ended the engine with ${end}: ${lastLines(running.errors)}`);
     }
     const last = this.#startEngine(["--until=now"]);
     this.#engine = last;
     const end = await Promise.race([last.ended, sleep(CATCH_UP_MS_MAX, "timeout" as const, { ref: false })]);
-    if (end !== 0) this.#faults.push(`the target never caught up (${end}): ${lastLines(last.errors)}`);
+    if (end !== 0) this.#faults.push(`the target never caught up (${end}): ${await this.#describeEngine()}`);
   }
 
   /** The numbers on both sides, and the totals. Returns how many there are on the source. */
@@ -303,6 +309,20 @@ class Stage {
     return withSession(this.#target, async (session) =>
       Number(await session.queryValue(`SELECT COUNT(*) FROM ${LOAD_SCHEMA}.counter`)),
     ).catch(() => -1);
+  }
+
+  /** Until it runs, Ctrl-C may end it as it ends any program that is only being loaded. */
+  async #engineRuns(): Promise<void> {
+    while (this.#engine?.end === undefined && (await this.#engineStatus())?.state !== "running") await sleep(50);
+  }
+
+  #engineStatus(): Promise<EngineStatus | undefined> {
+    return new ControlClient(this.#relayFolder).status().catch(() => undefined);
+  }
+
+  async #describeEngine(): Promise<string> {
+    const status = await this.#engineStatus();
+    return `${JSON.stringify(status)}\n${lastLines(this.#engine?.errors ?? "")}`;
   }
 
   /** Waits until the target has more transactions than `count`. */
