@@ -153,6 +153,20 @@ describe("a running engine", () => {
     expect(await countOn(target())).toBe(before + 2);
   });
 
+  test("is caught up with an idle source that began a new binlog file, and pauses there", async () => {
+    const engine = await startEngine();
+    await insertOrder();
+    await query(source(), "FLUSH BINARY LOGS");
+    const start = await sourcePlace();
+    expect(await run("pause", "--folder", folder, "--at", placeText(start))).toMatchObject({
+      end: 0,
+      output: expect.stringContaining(placeText(start)),
+    });
+    expect(await countOn(target())).toBe(await countOn(source()));
+    await run("resume", "--folder", folder);
+    await statusWhere(({ lagMs, backlogBytes }) => lagMs === 0 && backlogBytes === 0, engine);
+  });
+
   test("ends cleanly at Ctrl-C, and goes on where it was", async () => {
     const engine = await startEngine();
     await insertOrder();

@@ -3,9 +3,8 @@ import { ReplicationError } from "../base/error.ts";
 import { describeAddress } from "../base/server-url.ts";
 import { Engine } from "../engine/engine.ts";
 import type { EngineOptions } from "../engine/options.ts";
-import type { EngineStatus } from "../engine/status.ts";
+import type { EngineStatus, PausePosition } from "../engine/status.ts";
 import type { Controlled } from "../http/control-server.ts";
-import type { SourcePosition } from "../transaction/transaction.ts";
 import { VERSION } from "../version.ts";
 
 /** What comes before the engine: the preflight, the initial copy. What it answers goes into the engine's options. Ends with STOPPED when the signal is aborted. */
@@ -54,7 +53,7 @@ export class Replication implements Controlled {
     await this.#ended;
   }
 
-  async pauseAt(position?: SourcePosition): Promise<void> {
+  async pauseAt(position?: PausePosition): Promise<void> {
     if (this.#engine === undefined) {
       throw new ReplicationError("NOT_RUNNING", `the engine is ${this.#state}`, { hint: "try again when it runs" });
     }

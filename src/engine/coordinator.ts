@@ -96,6 +96,11 @@ export class Coordinator {
     return new Promise((resolve) => this.#waiters.push(resolve));
   }
 
+  /** Something else than the low-water mark moved on: those who wait for a change look again. */
+  nudge(): void {
+    for (const resolve of this.#waiters.splice(0)) resolve();
+  }
+
   use(workers: readonly Worker[]): void {
     this.#workers = workers;
   }
@@ -220,7 +225,7 @@ export class Coordinator {
     }
     assert(last !== undefined, "the low-water mark moves over at least one transaction");
     this.#options.onAdvance(last);
-    for (const resolve of this.#waiters.splice(0)) resolve();
+    this.nudge();
   }
 
   #worker(index: number): Worker {

@@ -8,14 +8,14 @@ import { singlePolicy } from "../schedule/policies/single.ts";
 import { Receiver } from "../source/receiver.ts";
 import { bodyEvents } from "../transaction/body-events.ts";
 import type { TableFilter } from "../transaction/body.ts";
-import type { RelayPosition, SourcePosition, Transaction } from "../transaction/transaction.ts";
+import type { RelayPosition, Transaction } from "../transaction/transaction.ts";
 import { Coordinator } from "./coordinator.ts";
 import { Feed } from "./feed.ts";
 import type { EngineOptions } from "./options.ts";
-import { comparePositions, type Goal, isReached } from "./progress.ts";
+import { comparePositions, type Goal, isReached, parseGtids } from "./progress.ts";
 import { describeEngine, type EngineParts } from "./snapshot.ts";
 import { findGoal, findStart, openRelay, receiverStart, replicaUuid } from "./start.ts";
-import type { EngineStatus } from "./status.ts";
+import type { EngineStatus, PausePosition } from "./status.ts";
 import { tableFilter } from "./table-filter.ts";
 import { Target } from "./target.ts";
 
@@ -108,6 +108,7 @@ export class Engine {
           tableFilter: filter,
           coordinator,
           onSkipped: (transaction) => engine.#skipped(transaction),
+          onReached: () => engine.#reached(),
         }),
       });
       fail = (error) => engine.#fail(error);
@@ -172,17 +173,18 @@ export class Engine {
    * Holds applying: exactly after this place of the source, or after what is being applied now. Resolves when the target is there.
    * @throws ReplicationError CONFIG when applying is already beyond it; STOPPED when the engine ends, is resumed or is paused anew before it is there
    */
-  async pauseAt(position?: SourcePosition): Promise<void> {
+  async pauseAt(position?: PausePosition): Promise<void> {
     if (position !== undefined && comparePositions(this.#feed.offered.source, position) > 0) {
       throw new ReplicationError("CONFIG", "applying is already beyond this position", {
         where: this.#feed.offered.source,
         hint: "pause without a position first, then pause at a later one",
       });
     }
+    const goals = position === undefined ? undefined : goalsOf(position);
     const pause = ++this.#pauses;
-    this.#feed.hold(position === undefined ? "now" : { source: position });
+    this.#feed.hold(goals ?? "now");
     const isThere = (): boolean =>
-      this.#coordinator.idle && (position === undefined || comparePositions(this.#feed.offered.source, position) >= 0);
+      this.#coordinator.idle && (goals === undefined || goals.some((goal) => this.#feed.isReached(goal)));
     for (;;) {
       if (this.#ending !== undefined || this.#pauses !== pause) {
         throw new ReplicationError("STOPPED", "the pause was ended before applying was there");
@@ -248,8 +250,17 @@ export class Engine {
     if (this.#coordinator.idle) this.#purgeable = transaction.relayEnd;
   }
 
+  #reached(): void {
+    this.#coordinator.nudge();
+    this.#checkUntil();
+  }
+
   #checkUntil(): void {
-    if (this.#until !== undefined && isReached(this.#until, this.#coordinator.progress)) void this.#end(undefined);
+    const until = this.#until;
+    if (until === undefined) return;
+    const isThere =
+      isReached(until, this.#coordinator.progress) || (this.#coordinator.idle && this.#feed.isReached(until));
+    if (isThere) void this.#end(undefined);
   }
 
   async #purge(): Promise<void> {
@@ -295,6 +306,11 @@ export class Engine {
     await this.#target.close();
     if (error === undefined) this.#parts.state = "stopped";
   }
+}
+
+function goalsOf({ file, position, gtids = "" }: PausePosition): Goal[] {
+  const place: Goal = { source: { file, position } };
+  return gtids === "" ? [place] : [place, { gtids: parseGtids(gtids) }];
 }
 
 function readBody(relay: RelayLog, filter: TableFilter, transaction: Transaction): BodyBatches {

@@ -4,7 +4,7 @@ import { Assembler } from "../transaction/assembler.ts";
 import type { TableFilter } from "../transaction/body.ts";
 import type { RelayPosition, SourcePosition, Transaction } from "../transaction/transaction.ts";
 import type { Coordinator } from "./coordinator.ts";
-import { advance, copyProgress, type Goal, isApplied, isReached, type Progress } from "./progress.ts";
+import { advance, comparePositions, copyProgress, type Goal, isApplied, isReached, type Progress } from "./progress.ts";
 
 export interface FeedOptions {
   relay: RelayLog;
@@ -15,6 +15,8 @@ export interface FeedOptions {
   coordinator: Coordinator;
   /** A transaction that was found applied already: nothing is to be done, but the relay log before it is done with. */
   onSkipped: (transaction: Transaction) => void;
+  /** `reached` moved on. */
+  onReached: () => void;
 }
 
 /**
@@ -26,7 +28,9 @@ export class Feed {
   readonly #assembler: Assembler;
   readonly #reader: RelayReader;
   readonly #base: Progress;
-  #hold: Goal | "now" | undefined;
+  /** Reached as soon as one of them is. */
+  #hold: readonly Goal[] | "now" | undefined;
+  #reached: SourcePosition;
   #wake: () => void = () => {};
   #closed = false;
   /** Everything up to here was offered or was there before. */
@@ -36,6 +40,7 @@ export class Feed {
     this.#options = options;
     this.#base = copyProgress(options.coordinator.progress);
     this.#offered = copyProgress(this.#base);
+    this.#reached = options.start;
     this.#assembler = new Assembler(
       { bytesInMemoryMax: options.bytesInMemoryMax, tableFilter: options.tableFilter },
       { source: options.start },
@@ -49,6 +54,20 @@ export class Feed {
 
   get offered(): Readonly<Progress> {
     return this.#offered;
+  }
+
+  /**
+   * Everything of the source before here was offered, or is nothing to apply. Unlike `offered` it moves over what ends no transaction: a source that begins a new
+   * binlog file, and is then idle, is caught up with.
+   */
+  get reached(): SourcePosition {
+    return this.#reached;
+  }
+
+  /** Whether nothing that belongs before this goal is still to be offered. */
+  isReached(goal: Goal): boolean {
+    if ("source" in goal && comparePositions(this.#reached, goal.source) >= 0) return true;
+    return isReached(goal, this.#offered);
   }
 
   /** Runs until `close`. @throws ReplicationError when the relay log holds what cannot be understood; all before it was offered */
@@ -65,13 +84,15 @@ export class Feed {
         });
         if (transaction !== undefined) await this.#take(transaction);
         if (this.#closed) return;
+        if (this.#assembler.atBoundary) this.#reached = this.#assembler.source;
       }
+      this.#options.onReached();
     }
   }
 
-  /** From now on offers nothing beyond `goal`, which may lie behind what was held before. */
-  hold(goal: Goal | "now"): void {
-    this.#hold = goal;
+  /** From now on offers nothing beyond the first of these that is reached, which may lie behind what was held before. */
+  hold(goals: readonly Goal[] | "now"): void {
+    this.#hold = goals;
     this.#wake();
   }
 
@@ -89,6 +110,8 @@ export class Feed {
   async #take(transaction: Transaction): Promise<void> {
     const { coordinator, onSkipped } = this.#options;
     if (isApplied(this.#base, transaction)) return onSkipped(transaction);
+    this.#reached = transaction.start;
+    if (this.#isHeld()) this.#options.onReached();
     while (!this.#closed && this.#isHeld()) await new Promise<void>((resolve) => (this.#wake = resolve));
     while (!this.#closed && !coordinator.hasRoom) {
       await Promise.race([coordinator.change(), new Promise<void>((resolve) => (this.#wake = resolve))]);
@@ -99,6 +122,7 @@ export class Feed {
   }
 
   #isHeld(): boolean {
-    return this.#hold === "now" || (this.#hold !== undefined && isReached(this.#hold, this.#offered));
+    if (this.#hold === "now") return true;
+    return this.#hold !== undefined && this.#hold.some((goal) => this.isReached(goal));
   }
 }

@@ -3,7 +3,7 @@ import { type ReplicationError } from "../base/error.ts";
 import { describeAddress } from "../base/server-url.ts";
 import type { RelayLog } from "../relay/relay-log.ts";
 import type { Receiver } from "../source/receiver.ts";
-import { describeId, type Transaction } from "../transaction/transaction.ts";
+import { describeId, type SourcePosition, type Transaction } from "../transaction/transaction.ts";
 import { VERSION } from "../version.ts";
 import type { Coordinator } from "./coordinator.ts";
 import type { Feed } from "./feed.ts";
@@ -68,7 +68,7 @@ export function describeEngine(parts: EngineParts, nowMs: number): EngineStatus 
     },
     workers: parts.workers.map((worker, index) => describeWorker(worker, index)),
     applied: {
-      position: positionOf(progress),
+      position: positionOf(progress, coordinator.idle ? feed.reached : progress.source),
       transactions: counts.applied,
       rows: counts.rows,
       runs: counts.runs,
@@ -88,7 +88,10 @@ export function describeEngine(parts: EngineParts, nowMs: number): EngineStatus 
   };
 }
 
-function positionOf({ source, gtids }: Readonly<Progress>): StatusPosition | undefined {
+/** `reached`: with nothing at work the target also is behind events that belong to no transaction. */
+function positionOf(progress: Readonly<Progress>, reached: SourcePosition): StatusPosition | undefined {
+  const { gtids } = progress;
+  const source = comparePositions(reached, progress.source) > 0 ? reached : progress.source;
   return source.file === "" && gtids.kind === "none" ? undefined : { ...source, gtids: showGtids(gtids) };
 }
 
@@ -135,7 +138,7 @@ const WORKER_STATES = {
 function lagMs({ coordinator, receiver, last, feed }: EngineParts, nowMs: number): number | undefined {
   const { facts, position, state } = receiver.status;
   if (facts === undefined) return undefined;
-  const received = position !== undefined && comparePositions(feed.offered.source, position) < 0;
+  const received = position !== undefined && comparePositions(feed.reached, position) < 0;
   if (coordinator.idle && !received) return state === "Waiting for source to send event" ? 0 : undefined;
   if (last === undefined || last.committedAtUs === 0) return undefined;
   return Math.max(0, nowMs + facts.clockOffsetMs - (last.committedAtUs + uncertaintyUs(last.committedAtUs)) / 1000);
@@ -148,9 +151,9 @@ function lagMs({ coordinator, receiver, last, feed }: EngineParts, nowMs: number
 const uncertaintyUs = (committedAtUs: number): number => (committedAtUs % 1_000_000 === 0 ? 999_999 : 0);
 
 /** Within one file the difference of positions; across files, what the relay log still holds. */
-function backlogBytes({ coordinator, receiver, relay }: EngineParts): number {
+function backlogBytes({ coordinator, receiver, relay, feed }: EngineParts): number {
   const { position } = receiver.status;
-  const applied = coordinator.progress.source;
+  const applied = coordinator.idle ? feed.reached : coordinator.progress.source;
   if (position === undefined) return 0;
   if (position.file === applied.file) return Math.max(0, position.position - applied.position);
   return applied.file === "" ? 0 : relay.totalBytes;

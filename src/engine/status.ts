@@ -6,6 +6,11 @@ export interface StatusPosition extends SourcePosition {
   gtids: string;
 }
 
+/** Where to pause: a place, and the GTIDs there where somebody knows them. Those are known to be reached also when the source sent nothing since the start. */
+export interface PausePosition extends SourcePosition {
+  gtids?: string | undefined;
+}
+
 /**
  * What a running engine tells of itself: one snapshot, taken at `atMs`. The live line, `status`, and the control API show exactly this.
  * Counters start at 0 with the engine process.

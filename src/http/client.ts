@@ -1,7 +1,6 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
 import { ReplicationError } from "../base/error.ts";
-import type { EngineStatus } from "../engine/status.ts";
-import type { SourcePosition } from "../transaction/transaction.ts";
+import type { EngineStatus, PausePosition } from "../engine/status.ts";
 import { parseJson, readErrorMessage, type PauseRequest } from "./messages.ts";
 import { findSocketPath } from "./socket-path.ts";
 
@@ -42,7 +41,7 @@ export class ControlClient {
   }
 
   /** Resolves once paused: at once, or exactly behind `position`. Lasts until someone resumes. */
-  pause(position?: SourcePosition): Promise<EngineStatus> {
+  pause(position?: PausePosition): Promise<EngineStatus> {
     return this.#ask("POST", "/pause", position === undefined ? {} : { position });
   }
 
@@ -51,7 +50,7 @@ export class ControlClient {
   }
 
   /** Resolves once paused, as `pause` does, with a pause that ends when `release` is called or this process dies. */
-  async hold(position?: SourcePosition): Promise<{ release(): void }> {
+  async hold(position?: PausePosition): Promise<{ release(): void }> {
     const body: PauseRequest = { whileConnected: true, ...(position === undefined ? {} : { position }) };
     const { request, response } = await this.#send("POST", "/pause", body);
     this.#read(await firstLineOf(response).catch(() => ""));

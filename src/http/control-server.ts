@@ -2,8 +2,7 @@ import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { ReplicationError } from "../base/error.ts";
-import type { EngineStatus } from "../engine/status.ts";
-import type { SourcePosition } from "../transaction/transaction.ts";
+import type { EngineStatus, PausePosition } from "../engine/status.ts";
 import { errorMessage, parsePauseRequest } from "./messages.ts";
 import { chooseSocketPath, forgetSocketPath } from "./socket-path.ts";
 
@@ -11,7 +10,7 @@ import { chooseSocketPath, forgetSocketPath } from "./socket-path.ts";
 export interface Controlled {
   status(): EngineStatus;
   stop(): Promise<void>;
-  pauseAt(position?: SourcePosition): Promise<void>;
+  pauseAt(position?: PausePosition): Promise<void>;
   resume(): void;
 }
 

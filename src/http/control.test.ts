@@ -4,14 +4,14 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { PausePosition } from "../engine/status.ts";
 import { ReplicationError } from "../base/error.ts";
-import type { SourcePosition } from "../transaction/transaction.ts";
 import { exampleStatus } from "../../test/helpers/example-status.ts";
 import { ControlClient } from "./client.ts";
 import { EngineGate } from "./engine-gate.ts";
 import { ControlServer, type Controlled } from "./control-server.ts";
 
-const PLACE: SourcePosition = { file: "binlog.000003", position: 4711 };
+const PLACE: PausePosition = { file: "binlog.000003", position: 4711 };
 
 /** Does what it is told and remembers it; a pause at a position lasts until the test says that it is reached. */
 class Recorder implements Controlled {
@@ -29,7 +29,7 @@ class Recorder implements Controlled {
     this.state = "stopped";
   }
 
-  pauseAt(position?: SourcePosition): Promise<void> {
+  pauseAt(position?: PausePosition): Promise<void> {
     this.calls.push(position === undefined ? "pause" : `pause at ${position.file}:${position.position}`);
     return new Promise((resolve, reject) => {
       this.reach = () => {

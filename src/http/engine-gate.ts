@@ -1,4 +1,4 @@
-import type { SourcePosition } from "../transaction/transaction.ts";
+import type { PausePosition } from "../engine/status.ts";
 import type { ControlClient } from "./client.ts";
 
 /**
@@ -19,8 +19,8 @@ export class EngineGate {
     this.#holds.push(await this.#client.hold());
   }
 
-  async pauseAt({ file, position }: SourcePosition): Promise<void> {
-    this.#holds.push(await this.#client.hold({ file, position }));
+  async pauseAt({ file, position, gtids }: PausePosition): Promise<void> {
+    this.#holds.push(await this.#client.hold({ file, position, gtids }));
   }
 
   async resume(): Promise<void> {

@@ -4,8 +4,13 @@ import { ERROR_CODES, ReplicationError, type ErrorCode, type ErrorDetails } from
 /** What the control API says besides statuses. Requests: `GET /status`, `POST /stop`, `POST /pause` with a PauseRequest or nothing, `POST /resume`. */
 
 const PauseRequest = z.strictObject({
-  /** Pause once exactly the transactions that end at or before this place are applied; without it, after the ones at work. */
-  position: z.strictObject({ file: z.string().min(1), position: z.int().min(4) }).optional(),
+  /**
+   * Pause once exactly the transactions that end at or before this place are applied; without it, after the ones at work. `gtids` is what the source has
+   * executed there, where that is known.
+   */
+  position: z
+    .strictObject({ file: z.string().min(1), position: z.int().min(4), gtids: z.string().optional() })
+    .optional(),
   /** The answer stays open after its first line, and the engine resumes by itself when the asker's connection ends. */
   whileConnected: z.boolean().default(false),
 });

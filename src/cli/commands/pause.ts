@@ -1,6 +1,6 @@
 import { Command } from "commander";
+import type { PausePosition } from "../../engine/status.ts";
 import { ReplicationError } from "../../base/error.ts";
-import type { SourcePosition } from "../../transaction/transaction.ts";
 import { appliedText } from "../render/summary.ts";
 import { addEngineFlags, runningEngine } from "../running-engine.ts";
 
@@ -23,7 +23,7 @@ export function pauseCommand(): Command {
     });
 }
 
-function readPosition(text: string | undefined): SourcePosition | undefined {
+function readPosition(text: string | undefined): PausePosition | undefined {
   if (text === undefined) return undefined;
   const match = /^(.+):(\d+)$/.exec(text);
   if (match?.[1] !== undefined && match[2] !== undefined) return { file: match[1], position: Number(match[2]) };
