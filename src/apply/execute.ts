@@ -104,7 +104,7 @@ async function executeSteps(
         for (const sql of step.setup) await session.execute(sql);
         const work =
           step.kind === "load-data" ? session.executeWithFile(step.text, step.data) : session.execute(step.text);
-        await tolerate(work, (code) => step.expectedError === code);
+        await meetsExpectation(work, step);
       }
     }
     return true;
@@ -157,17 +157,38 @@ async function executeDdl(
   }
   for (const sql of step.setup) await session.execute(sql);
   for (const sql of worker.gtidNext(transaction)) await session.execute(sql);
-  await tolerate(session.execute(step.text), (code) => step.expectedError === code || (begun && alreadyDone(code)));
+  await meetsExpectation(session.execute(step.text), step, begun);
   return true;
 }
 
-async function tolerate(work: Promise<unknown>, isFine: (sqlCode: number) => boolean): Promise<void> {
+/** The statement ends as it did on the source: well, or with the very same error. `begun`: what a former engine has done of it may be done. */
+async function meetsExpectation(
+  work: Promise<unknown>,
+  step: Exclude<Step, { kind: "rows" }>,
+  begun = false,
+): Promise<void> {
   try {
     await work;
   } catch (error) {
-    if (!(error instanceof SqlError) || !isFine(error.sqlCode)) throw error;
+    if (!(error instanceof SqlError)) throw error;
+    if (error.sqlCode === step.expectedError || (begun && alreadyDone(error.sqlCode))) return;
+    throw new SqlError(error.code, `${withoutSecrets(error, step)}, in: ${step.shown}`, error.sqlCode, error.sqlState, {
+      retry: error.retry,
+      where: error.where,
+      cause: error.cause,
+    });
   }
+  if (step.expectedError === 0 || begun) return;
+  throw new ReplicationError(
+    "CONFLICT",
+    `the source met error ${step.expectedError}, and the target none, in: ${step.shown}`,
+    { hint: "compare the tables with `abreast verify`: the target held something else than the source" },
+  );
 }
+
+/** A syntax error repeats the statement's text from where it is wrong, which in one about accounts may be a password. */
+const withoutSecrets = ({ message }: SqlError, step: Exclude<Step, { kind: "rows" }>): string =>
+  step.kind === "statement" && step.ddl?.accounts ? message.replace(/near '.*' at line/s, "near '…' at line") : message;
 
 /** A prepared XA transaction is kept as it is, beside the checkpoint, until its second half comes: see xa.ts. */
 async function executePrepare(worker: WorkerSession, job: Job, transaction: Transaction): Promise<CommitStatement> {

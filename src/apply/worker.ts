@@ -151,7 +151,7 @@ export class Worker {
     const told = job.transactions.length === 1 ? error.at(where) : error.at({ worker: this.#worker });
     if (error.code === "FENCED") return this.#options.events.fatal(told);
     if (session.session.closed) return this.#sessionLost(told);
-    const explained = error.retry === "never" ? await explain(session, told) : told;
+    const explained = error.retry === "never" ? await explain(session, job, told) : told;
     session.forgetSettings();
     try {
       await session.session.execute("ROLLBACK");
@@ -265,27 +265,44 @@ export class Worker {
 const CONFLICTS = new Set([1032, 1062]);
 const ER_UNKNOWN_ERROR = 1105;
 
-/** Says in the operator's words what the target refused. Where a client is told only `Unknown error`, the server's error log has the reason (MySQL 8.0.22+). */
-async function explain({ session }: WorkerSession, error: ReplicationError): Promise<ReplicationError> {
+/**
+ * Says in the operator's words what the target refused. Of rows that do not fit a table the client is told only `Unknown error`: the reason is in
+ * the server's error log, which MySQL shows as a table (8.0.22+), and MariaDB does not.
+ */
+async function explain({ session }: WorkerSession, job: Job, error: ReplicationError): Promise<ReplicationError> {
   if (!(error instanceof SqlError)) return error;
   const isConflict = CONFLICTS.has(error.sqlCode);
-  const logged =
-    error.sqlCode === ER_UNKNOWN_ERROR
-      ? await session
-          .queryValue(
-            "SELECT DATA FROM performance_schema.error_log WHERE THREAD_ID=PS_CURRENT_THREAD_ID() ORDER BY LOGGED DESC LIMIT 1",
-          )
-          .catch(() => undefined)
-      : undefined;
+  if (error.sqlCode === ER_UNKNOWN_ERROR) {
+    const logged = await session
+      .queryValue(
+        "SELECT DATA FROM performance_schema.error_log WHERE THREAD_ID=PS_CURRENT_THREAD_ID() ORDER BY LOGGED DESC LIMIT 1",
+      )
+      .catch(() => undefined);
+    const tables = [...new Set(job.transactions.flatMap((transaction) => [...transaction.tables]))];
+    return new ReplicationError(
+      "APPLY",
+      logged ?? `rows of ${tables.join(", ")} do not fit the table as the target has it: ${error.message}`,
+      {
+        where: error.where,
+        hint:
+          logged === undefined
+            ? "the target's error log names the column: give it a type and character set that both servers know, and start again"
+            : RETRY_HINT,
+        cause: error,
+      },
+    );
+  }
   const hint = isConflict
     ? "find what else writes to the target; `abreast verify` shows the rows that differ; repair them and start again"
-    : "mend the cause on the target and start again: the transaction is tried from its start";
-  return new ReplicationError(isConflict ? "CONFLICT" : "APPLY", logged ?? error.message, {
+    : RETRY_HINT;
+  return new ReplicationError(isConflict ? "CONFLICT" : "APPLY", error.message, {
     where: error.where,
     hint: error.hint ?? hint,
     cause: error,
   });
 }
+
+const RETRY_HINT = "mend the cause on the target and start again: the transaction is tried from its start";
 
 function asDefect(error: unknown): ReplicationError {
   return new ReplicationError("APPLY", error instanceof Error ? (error.stack ?? error.message) : String(error), {

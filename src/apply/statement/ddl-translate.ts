@@ -345,7 +345,11 @@ export function showStatement(sql: Buffer, tokens: readonly Token[]): string {
     sql,
     secrets.map(({ from, to }) => ({ from, to, text: "'***'" })),
   );
-  const line = safe.toString("utf8").replaceAll(/\s+/g, " ").trim();
+  // Of a statement of megabytes its beginning is enough; white space may make it shorter.
+  const line = safe
+    .toString("utf8", 0, 4 * SHOWN_LENGTH_MAX)
+    .replaceAll(/\s+/g, " ")
+    .trim();
   return line.length <= SHOWN_LENGTH_MAX ? line : `${line.slice(0, SHOWN_LENGTH_MAX)}…`;
 }
 

@@ -41,6 +41,8 @@ interface ExecutedStep {
   text: Buffer;
   /** An error number that the source itself met; 0 for none. The statement is right when the target answers the same. */
   expectedError: number;
+  /** The statement for error messages and the log, passwords removed, cut to a readable length. */
+  shown: string;
 }
 
 export interface StatementStep extends ExecutedStep {
@@ -70,8 +72,6 @@ export interface DdlFacts {
    * that COMMIT, guarded by the intent like a DDL. Otherwise rows that follow a DDL step are one transaction with the checkpoint, after the DDL.
    */
   opensTransaction: boolean;
-  /** The statement for error messages and the log, passwords removed, cut to a readable length. */
-  shown: string;
 }
 
 /** Errors that say that the source ended the statement in its middle: what it had done until then is unknown (`check_expected_error`, sql/log_event.cc). */
@@ -223,7 +223,8 @@ export class StepBuilder {
       setup: i === 0 ? setup : [],
       text,
       expectedError: query.errorCode,
-      ddl: found.commits ? ddlFacts(found, query, lexContext, shown) : undefined,
+      shown,
+      ddl: found.commits ? ddlFacts(found, query, lexContext) : undefined,
     }));
   }
 
@@ -242,7 +243,7 @@ export class StepBuilder {
       serverCollation: false,
       shown,
     });
-    return { kind: "load-data", setup, text: localLoadData(load), data, expectedError: load.errorCode };
+    return { kind: "load-data", setup, text: localLoadData(load), data, expectedError: load.errorCode, shown };
   }
 
   #setup(context: StatementContext, needs: Parameters<typeof sessionContextSql>[1]): string[] {
@@ -317,7 +318,7 @@ function needsOf(
 const dropsSchema = (tokens: readonly Token[]): boolean =>
   tokens[0]?.text === "DROP" && (tokens[1]?.text === "DATABASE" || tokens[1]?.text === "SCHEMA");
 
-function ddlFacts(found: StatementClass, query: QueryEvent, { characterSet }: LexContext, shown: string): DdlFacts {
+function ddlFacts(found: StatementClass, query: QueryEvent, { characterSet }: LexContext): DdlFacts {
   const isUtf8 = characterSet.startsWith("utf8");
   const { updatedSchemas } = query.status;
   const schemas = new Set(found.schemas.map((name) => (isUtf8 ? Buffer.from(name, "latin1").toString("utf8") : name)));
@@ -328,6 +329,5 @@ function ddlFacts(found: StatementClass, query: QueryEvent, { characterSet }: Le
     accounts: found.accounts,
     resume: found.resume,
     opensTransaction: found.opensTransaction,
-    shown,
   };
 }

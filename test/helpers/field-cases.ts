@@ -1,0 +1,229 @@
+import { afterAll, beforeAll, expect } from "vitest";
+import { ReplicationError } from "../../src/base/error.ts";
+import { Engine } from "../../src/engine/engine.ts";
+import type { EngineOptions } from "../../src/engine/options.ts";
+import { parseGtids } from "../../src/engine/progress.ts";
+import { coversGtids } from "../../src/relay/state.ts";
+import type { ServerFlavour } from "../../src/sandbox/flavours.ts";
+import type { SandboxServer } from "../../src/sandbox/start.ts";
+import { verifyTables } from "../../src/verify/verify.ts";
+import { readNow } from "../../src/source/now.ts";
+import { channelOptions, rows, withSession } from "./channel.ts";
+import { useServer } from "./servers.ts";
+
+/** Statements of one session; bytes where a character set of its own matters. */
+export type Statements = readonly (string | Buffer)[];
+
+/** Nobody's data: crashes are tested elsewhere. */
+export const RELAXED = ["--sync-binlog=0", "--innodb-flush-log-at-trx-commit=0"];
+
+const NAMES: Readonly<Record<ServerFlavour, string>> = {
+  "mysql-5.6": "MySQL 5.6",
+  "mysql-9.7": "MySQL 9.7",
+  "mariadb-10.11": "MariaDB 10.11",
+  "mariadb-11.8": "MariaDB 11.8",
+};
+
+/**
+ * One channel whose engine runs while cases change the source. An engine that a case has stopped, on purpose or not, is followed by a new channel that
+ * begins at `now`: one case's fault is not the next one's.
+ */
+export class Link {
+  readonly name: string;
+  readonly source: () => SandboxServer;
+  readonly target: () => SandboxServer;
+  readonly #overrides: Partial<EngineOptions>;
+  #options: EngineOptions | undefined;
+  #engine: Engine | undefined;
+  /** What ended the engine. */
+  #end: Promise<unknown> = Promise.resolve(undefined);
+
+  constructor(
+    name: string,
+    source: () => SandboxServer,
+    target: () => SandboxServer,
+    overrides: Partial<EngineOptions> = {},
+  ) {
+    this.name = name;
+    this.source = source;
+    this.target = target;
+    this.#overrides = overrides;
+  }
+
+  get engine(): Engine {
+    if (this.#engine === undefined) throw new Error(`${this.name}: no engine runs`);
+    return this.#engine;
+  }
+
+  get options(): EngineOptions {
+    if (this.#options === undefined) throw new Error(`${this.name}: no channel yet`);
+    return this.#options;
+  }
+
+  /** Makes sure that an engine runs. */
+  async ensure(): Promise<void> {
+    if (this.#engine !== undefined && ["running", "paused"].includes(this.#engine.status().state)) return;
+    this.#options = channelOptions(this.source(), this.target(), this.#overrides);
+    await this.#start();
+  }
+
+  async #start(): Promise<void> {
+    const engine = await Engine.start(this.options);
+    this.#engine = engine;
+    this.#end = engine.done.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  }
+
+  /** The engine ends cleanly and another one goes on, in the same folder and channel. */
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.#start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#engine?.stop().catch(() => {});
+    this.#engine = undefined;
+  }
+
+  /** Waits until everything that the source has now is applied. Throws what stopped the engine. */
+  async settle(): Promise<void> {
+    const { gtids } = await withSession(this.source(), (session) =>
+      readNow(session, { gtids: session.serverVersion.flavour }),
+    );
+    for (;;) {
+      const { state, applied } = this.engine.status();
+      if (coversGtids(parseGtids(applied.position?.gtids ?? ""), gtids)) return;
+      if (state !== "running") throw ((await this.#end) ?? new Error(`${this.name}: the engine ended`)) as Error;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  /** What stops the engine: a case that must stop. Fails when it comes through. */
+  async stopped(): Promise<ReplicationError> {
+    const error = await this.settle().then(
+      () => undefined,
+      (caught: unknown) => caught,
+    );
+    expect(error, `${this.name}: nothing stopped the engine`).toBeInstanceOf(ReplicationError);
+    await this.stop();
+    return error as ReplicationError;
+  }
+
+  async expectIdentical(schema: string): Promise<void> {
+    const report = await verifyTables({
+      source: this.source().address,
+      target: this.target().address,
+      schemas: [schema],
+    });
+    const faults = report.tables.filter((table) => !table.identical);
+    expect(faults, `${this.name}: tables differ`).toEqual([]);
+    expect(report.tables.length, `${this.name}: tables compared`).toBeGreaterThan(0);
+  }
+}
+
+/**
+ * A source, the targets that it is replicated to, and the schema in which its cases work: one of its own, so that several sources can have a target in common.
+ */
+export class Field {
+  readonly flavour: ServerFlavour;
+  readonly name: string;
+  readonly schema: string;
+  readonly source: () => SandboxServer;
+  readonly links: readonly Link[];
+
+  constructor(
+    flavour: ServerFlavour,
+    source: () => SandboxServer,
+    targets: ReadonlyMap<ServerFlavour, () => SandboxServer>,
+    overrides: Partial<EngineOptions>,
+  ) {
+    this.flavour = flavour;
+    this.name = NAMES[flavour];
+    this.schema = `field_${flavour.replaceAll(/\W/g, "_")}`;
+    this.source = source;
+    this.links = [...targets].map(
+      ([target, server]) => new Link(`${this.name} to ${NAMES[target]}`, source, server, overrides),
+    );
+  }
+
+  link(target: ServerFlavour): Link {
+    const found = this.links.find((link) => link.name.endsWith(`to ${NAMES[target]}`));
+    if (found === undefined) throw new Error(`${this.name} is not replicated to ${target}`);
+    return found;
+  }
+
+  /** Runs the statements in one session on the source, in the field's schema, each of which must succeed; nothing is waited for. */
+  async run(statements: Statements): Promise<void> {
+    for (const link of this.links) await link.ensure();
+    await withSession(this.source(), async (session) => {
+      await session.execute(`USE ${this.schema}`);
+      for (const sql of statements) await session.execute(sql);
+    });
+  }
+
+  /** Runs the statements, waits until all targets have them, and compares every row of the schema. */
+  async replicate(...statements: (string | Buffer)[]): Promise<void> {
+    await this.run(statements);
+    for (const link of this.links) await link.settle();
+    for (const link of this.links) await link.expectIdentical(this.schema);
+  }
+
+  /** The rows of a SELECT on every target, and on the source itself. */
+  async expectRows(sql: string, expected: (string | null)[][]): Promise<void> {
+    for (const server of [this.source, ...this.links.map((link) => link.target)]) {
+      const found = await withSession(server(), async (session) => {
+        await session.execute(`USE ${this.schema}`);
+        return (await session.execute(sql)).at(-1)?.rows;
+      });
+      expect(found, `${sql} on ${server().flavour}, from ${this.name}`).toEqual(expected);
+    }
+  }
+
+  async value(sql: string): Promise<string | null> {
+    return (await rows(this.source(), sql))[0]?.[0] ?? null;
+  }
+}
+
+/** What each source is replicated to. */
+export type Pairs = Partial<Record<ServerFlavour, readonly ServerFlavour[]>>;
+
+/**
+ * Starts a server for each source and each target, once per file, and makes the fields. A flavour that is both source and target is two servers.
+ */
+export function useFields(
+  pairs: Pairs,
+  options: {
+    sourceOptions?: readonly string[];
+    targetOptions?: readonly string[];
+    engine?: Partial<EngineOptions>;
+  } = {},
+): Field[] {
+  const targets = new Map<ServerFlavour, () => SandboxServer>();
+  for (const flavour of new Set(Object.values(pairs).flat())) {
+    targets.set(flavour, useServer(flavour, { options: [...RELAXED, ...(options.targetOptions ?? [])] }));
+  }
+  const fields = (Object.keys(pairs) as ServerFlavour[]).map((flavour) => {
+    const source = useServer(flavour, { options: [...RELAXED, ...(options.sourceOptions ?? [])] });
+    const wanted = pairs[flavour] ?? [];
+    return new Field(
+      flavour,
+      source,
+      new Map([...targets].filter(([target]) => wanted.includes(target))),
+      options.engine ?? {},
+    );
+  });
+  beforeAll(async () => {
+    for (const field of fields) {
+      for (const link of field.links) await link.ensure();
+      await withSession(field.source(), (session) =>
+        session.execute(`CREATE DATABASE ${field.schema} DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci`),
+      );
+    }
+  });
+  afterAll(async () => {
+    for (const field of fields) for (const link of field.links) await link.stop();
+  });
+  return fields;
+}
