@@ -132,7 +132,7 @@ function checkKind(facts: SourceFacts, start: StreamStart, server: string): void
 /** One command, one packet in answer. */
 function ask(connection: Connection, command: Buffer): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    connection.onPacket = resolve;
+    connection.onPacket = (bytes, start, end) => resolve(bytes.subarray(start, end));
     connection.onClosed = reject;
     connection.send([command]);
   });

@@ -1,5 +1,11 @@
 import { ReplicationError } from "../base/error.ts";
-import { appendChecksum, checksumMatches, stripChecksum, verifyChecksum } from "../binlog/checksum.ts";
+import {
+  appendChecksum,
+  checksumMatches,
+  stripChecksum,
+  verifyChecksum,
+  withoutChecksums,
+} from "../binlog/checksum.ts";
 import { EVENT_FLAG, EVENT_HEADER_LENGTH, eventFlags, eventLength, eventType } from "../binlog/event.ts";
 import { EVENT_TYPE } from "../binlog/event-type.ts";
 import { decodeFormatDescription } from "../binlog/events/format-description.ts";
@@ -15,16 +21,9 @@ import { boundaryOf, type TransactionBoundary } from "../relay/state.ts";
 import type { SourcePosition, TransactionId } from "../transaction/transaction.ts";
 import { ServerVersion } from "../wire/server-version.ts";
 
-/** What the relay log is told of an event. */
-export interface TakenEvent {
-  sourceEnd: number;
-  boundary: TransactionBoundary;
-  id: TransactionId | undefined;
-}
-
-/** What the intake calls: heartbeats are told, not kept; `keep` gets every other event in order. */
+/** What the intake calls: heartbeats are told, not kept; `keep` gets every other event in order, with what the relay log wants to know of it. */
 export interface IntakeSink {
-  keep(event: Buffer, taken: TakenEvent): void;
+  keep(event: Buffer, sourceEnd: number, boundary: TransactionBoundary, id: TransactionId | undefined): void;
   heartbeat(): void;
 }
 
@@ -107,7 +106,7 @@ export class EventIntake {
     }
     const compressed = isCompressed(type);
     const plain = compressed ? uncompressEvent(event, this.#format) : event;
-    const format: BinlogFormat = compressed ? { ...this.#format, checksum: "none" } : this.#format;
+    const format = compressed ? withoutChecksums(this.#format) : this.#format;
     const taken = step(this.#state, eventType(plain), eventFlags(plain), eventFact(plain, format));
     const begins = taken.role === "begin" || taken.role === "standalone";
     if (begins && this.#transactions === 0 && !isGtidEvent(type) && alwaysHasGtidEvents(this.#format)) {
@@ -121,7 +120,7 @@ export class EventIntake {
     this.#state = taken.role === "payload" ? "outside" : taken.state;
     if (boundary === "end") this.#transactions++;
     const sourceEnd = Math.max(this.#position, this.#keepFrom);
-    this.#sink.keep(event, { sourceEnd, boundary, id: this.#idOf(event, type) });
+    this.#sink.keep(event, sourceEnd, boundary, this.#idOf(event, type));
   }
 
   /** An artificial Rotate says what file the events after it come from, and from where: at the beginning of the stream and of each file. */
@@ -133,7 +132,7 @@ export class EventIntake {
     this.#state = "outside";
     const begins = Math.max(position, this.#keepFrom);
     const told = begins === position ? event : withPosition(event, begins, format);
-    this.#sink.keep(told, { sourceEnd: begins, boundary: "outside", id: undefined });
+    this.#sink.keep(told, begins, "outside", undefined);
   }
 
   #enter(file: string, position: number): void {

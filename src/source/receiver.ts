@@ -4,10 +4,10 @@ import { ReplicationError } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
 import { describeAddress, type ServerAddress } from "../base/server-url.ts";
 import type { RelayLog } from "../relay/relay-log.ts";
-import type { SourcePosition } from "../transaction/transaction.ts";
+import type { TransactionBoundary } from "../relay/state.ts";
+import type { SourcePosition, TransactionId } from "../transaction/transaction.ts";
 import { backOffMs } from "./back-off.ts";
 import { connectSource, type ReplicaIdentity, requestStream } from "./connect.ts";
-import type { TakenEvent } from "./event-intake.ts";
 import type { SourceFacts } from "./facts.ts";
 import { RelayFlusher } from "./relay-flusher.ts";
 import { explainPurged } from "./purged.ts";
@@ -173,7 +173,10 @@ export class Receiver {
         heartbeatMs,
         verifyChecksums: this.#options.verifyChecksums ?? true,
         clock,
-        sink: { keep: (event, taken) => this.#keep(event, taken), heartbeat: () => this.#heartbeat() },
+        sink: {
+          keep: (event, sourceEnd, boundary, id) => this.#keep(event, sourceEnd, boundary, id),
+          heartbeat: () => this.#heartbeat(),
+        },
         onWaiting: (acknowledge) =>
           this.#flusher.afterFlush(() => {
             acknowledge();
@@ -189,17 +192,17 @@ export class Receiver {
     }
   }
 
-  #keep(event: Buffer, taken: TakenEvent): void {
+  #keep(event: Buffer, sourceEnd: number, boundary: TransactionBoundary, id: TransactionId | undefined): void {
     if (this.#state === "Requesting binlog dump") this.#state = "Waiting for source to send event";
     this.#counters.events++;
     this.#counters.bytes += event.length;
-    this.#lastEventAtMs = this.#options.clock.nowMs();
-    const room = this.#options.relay.append(event, taken.sourceEnd, taken.boundary, taken.id);
-    if (taken.boundary === "end") {
+    this.#lastEventAtMs = this.#stream?.lastPacketAtMs ?? 0;
+    const room = this.#options.relay.append(event, sourceEnd, boundary, id);
+    if (boundary === "end") {
       this.#counters.transactions++;
       this.#attempt = 0;
     }
-    this.#flusher.appended(room, taken.boundary !== "inside");
+    this.#flusher.appended(room, boundary !== "inside");
   }
 
   #heartbeat(): void {

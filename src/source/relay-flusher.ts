@@ -24,6 +24,7 @@ export class RelayFlusher {
   #appended = false;
   #running: Promise<void> | undefined;
   #roomChecked = true;
+  #isFinishing = false;
   /** Why the socket is not read: each reason goes by itself. */
   readonly #holds = new Set<"memory" | "disk" | "size">();
 
@@ -64,8 +65,9 @@ export class RelayFlusher {
     this.#afterFlush = callback;
   }
 
-  /** Resolves when everything appended is on disk. */
+  /** Resolves when everything appended is on disk, or the disk is full: then the rest is left to the source, which has it. To be called last. */
   async finish(): Promise<void> {
+    this.#isFinishing = true;
     while (this.#running !== undefined) await this.#running;
   }
 
@@ -100,6 +102,7 @@ export class RelayFlusher {
         return;
       } catch (error) {
         if (!(error instanceof ReplicationError) || error.code !== "DISK_FULL") throw error;
+        if (this.#isFinishing) throw error;
         this.#hold("disk");
         await sleep(DISK_FULL_RETRY_MS);
       }

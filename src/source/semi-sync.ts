@@ -3,12 +3,15 @@ const MAGIC = 0xef;
 const FLAG_WAITS = 0x01;
 
 /**
- * On a stream that asked for semi-synchronous replication two bytes stand between the marker and the event: magic, and whether the source waits for our
- * acknowledgement. On others the byte is the event's timestamp; that of a stream's first event, an artificial Rotate, is 0, so the first packet tells.
+ * On a stream that asked for semi-synchronous replication two bytes stand between the marker (at `start`) and the event: magic, and whether the source waits
+ * for our acknowledgement. On others the byte is the event's timestamp; that of a stream's first event, an artificial Rotate, is 0: so the first packet tells.
  */
-export function readSemiSyncHeader(payload: Buffer): "acknowledge" | "none" | undefined {
-  if (payload[1] !== MAGIC) return undefined;
-  return payload[2] === FLAG_WAITS ? "acknowledge" : "none";
+export function hasSemiSyncHeader(bytes: Buffer, start: number): boolean {
+  return bytes[start + 1] === MAGIC;
+}
+
+export function wantsAcknowledgement(bytes: Buffer, start: number): boolean {
+  return bytes[start + 2] === FLAG_WAITS;
 }
 
 /** Everything up to this position is on our disk. The source sends no answer (`ReplSemiSyncMaster::reportReplyPacket`). */

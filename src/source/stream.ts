@@ -6,7 +6,7 @@ import { readErrorPacket } from "../wire/sql-error.ts";
 import type { StreamStart } from "./connect.ts";
 import { DUMP_POSITION_MAX } from "./dump-command.ts";
 import { EventIntake, type IntakeSink } from "./event-intake.ts";
-import { acknowledgement, readSemiSyncHeader } from "./semi-sync.ts";
+import { acknowledgement, hasSemiSyncHeader, wantsAcknowledgement } from "./semi-sync.ts";
 import { describeSourceError } from "./source-error.ts";
 
 export interface StreamOptions {
@@ -64,7 +64,8 @@ export class SourceStream {
     this.beganAtMs = clock.nowMs();
     this.#lastPacketAtMs = this.beganAtMs;
     if (heartbeatMs > 0) this.#silenceCheck = setInterval(() => this.#checkSilence(), Math.max(heartbeatMs / 2, 10));
-    connection.onPacket = (payload) => this.#receive(payload);
+    connection.onRead = () => (this.#lastPacketAtMs = clock.nowMs());
+    connection.onPacket = (bytes, start, end) => this.#receive(bytes, start, end);
     connection.onClosed = (error) => this.end(error);
   }
 
@@ -95,15 +96,16 @@ export class SourceStream {
   #close(): void {
     clearInterval(this.#silenceCheck);
     this.#connection.onPacket = () => {};
+    this.#connection.onRead = () => {};
     this.#connection.onClosed = () => {};
     this.#connection.destroy();
   }
 
-  #receive(payload: Buffer): void {
-    this.#lastPacketAtMs = this.#options.clock.nowMs();
+  #receive(bytes: Buffer, start: number, end: number): void {
+    const marker = bytes[start];
     try {
-      if (payload[0] === EVENT_FOLLOWS) this.#event(payload);
-      else if (payload[0] === ERROR) this.end(this.#sourceError(payload));
+      if (marker === EVENT_FOLLOWS) this.#event(bytes, start, end);
+      else if (marker === ERROR) this.end(this.#sourceError(bytes.subarray(start, end)));
       else {
         this.#endedBySource = true;
         this.end(
@@ -123,20 +125,20 @@ export class SourceStream {
     }
   }
 
-  #event(payload: Buffer): void {
+  #event(bytes: Buffer, start: number, end: number): void {
     if (!this.#begun) {
       this.#begun = true;
-      this.#semiSync = readSemiSyncHeader(payload) !== undefined;
+      this.#semiSync = hasSemiSyncHeader(bytes, start);
     }
     if (!this.#semiSync) {
-      this.#intake.take(payload.subarray(EVENT_START));
+      this.#intake.take(bytes.subarray(start + EVENT_START, end));
       return;
     }
-    this.#intake.take(payload.subarray(SEMI_SYNC_EVENT_START));
+    this.#intake.take(bytes.subarray(start + SEMI_SYNC_EVENT_START, end));
+    if (!wantsAcknowledgement(bytes, start)) return;
     const reached = this.#intake.position;
-    if (readSemiSyncHeader(payload) === "acknowledge" && reached !== undefined) {
-      this.#options.onWaiting(() => this.#connection.send([acknowledgement(reached.file, reached.position)]));
-    }
+    if (reached === undefined) return;
+    this.#options.onWaiting(() => this.#connection.send([acknowledgement(reached.file, reached.position)]));
   }
 
   #sourceError(payload: Buffer): ReplicationError {

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { ReplicationError } from "../base/error.ts";
 import type { LoggedIn } from "./login.ts";
-import { framePayload, PacketReader } from "./packet.ts";
+import { framePayload, type OnPacket, PacketReader } from "./packet.ts";
 import { ServerVersion } from "./server-version.ts";
 
 /** How long a graceful end may take before the socket is simply closed. */
@@ -9,13 +9,15 @@ const CLOSE_TIMEOUT_MS = 2000;
 
 /**
  * Packets both ways on a logged-in socket: no thought of what they mean. Whoever sets `onPacket` gets every payload, in order; `onClosed` is called exactly
- * once, after the last packet. A payload may be a view of a socket chunk: valid for good, but it keeps that chunk alive.
+ * once, after the last packet. A view of a payload keeps the whole chunk of the socket alive.
  */
 export class Connection {
   readonly server: string;
   readonly connectionId: number;
   readonly serverVersion: ServerVersion;
-  onPacket: (payload: Buffer, sequenceId: number) => void = () => {};
+  onPacket: OnPacket = () => {};
+  /** Something has come: called before the packets of each chunk of the socket. */
+  onRead: () => void = () => {};
   onClosed: (error: ReplicationError) => void = () => {};
   readonly #socket: Socket;
   #closedBecause: ReplicationError | undefined;
@@ -26,11 +28,12 @@ export class Connection {
     this.connectionId = loggedIn.connectionId;
     this.serverVersion = new ServerVersion(loggedIn.serverVersion);
     this.#socket = loggedIn.socket;
-    const reader = new PacketReader((payload, sequenceId) => {
-      if (this.#closedBecause === undefined) this.onPacket(payload, sequenceId);
+    const reader = new PacketReader((bytes, start, end, sequenceId) => {
+      if (this.#closedBecause === undefined) this.onPacket(bytes, start, end, sequenceId);
     });
     this.#socket.on("data", (chunk: Buffer) => {
       this.#bytesRead += chunk.length;
+      this.onRead();
       try {
         reader.push(chunk);
       } catch (error) {

@@ -9,7 +9,9 @@ interface Received {
 
 function readAll(chunks: Iterable<Buffer>): Received[] {
   const received: Received[] = [];
-  const reader = new PacketReader((payload, sequenceId) => received.push({ payload, sequenceId }));
+  const reader = new PacketReader((bytes, start, end, sequenceId) =>
+    received.push({ payload: bytes.subarray(start, end), sequenceId }),
+  );
   for (const chunk of chunks) reader.push(chunk);
   return received;
 }

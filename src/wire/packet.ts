@@ -8,11 +8,17 @@ const HEADER_LENGTH = 4;
 const PAYLOAD_BYTES_MAX = 1024 * 1024 * 1024 + 1024 * 1024;
 
 /**
- * Cuts a byte stream into payloads. A payload that lies inside one chunk is a view of that chunk, not a copy; one that spans chunks is copied once, into a
- * buffer of its exact size. So at most one payload is held here, and none above PAYLOAD_BYTES_MAX: a peer that sends more is broken.
+ * A payload: the bytes from `start` up to, not including, `end`. They stay as they are for good. No view of them is made here, for that costs more than all
+ * the rest: whoever wants one makes the one it needs. `sequenceId` is that of the payload's last packet.
+ */
+export type OnPacket = (bytes: Buffer, start: number, end: number, sequenceId: number) => void;
+
+/**
+ * Cuts a byte stream into payloads. A payload that lies inside one chunk is told where it lies there, not copied; one that spans chunks is copied once, into
+ * a buffer of its exact size. So at most one payload is held here, and none above PAYLOAD_BYTES_MAX: a peer that sends more is broken.
  */
 export class PacketReader {
-  readonly #onPacket: (payload: Buffer, sequenceId: number) => void;
+  readonly #onPacket: OnPacket;
   readonly #header = Buffer.alloc(HEADER_LENGTH);
   #headerFilled = 0;
   /** The packet that began in an earlier chunk, while its payload is incomplete. */
@@ -22,8 +28,7 @@ export class PacketReader {
   #parts: Buffer[] = [];
   #partsBytes = 0;
 
-  /** `sequenceId` is that of the payload's last packet. */
-  constructor(onPacket: (payload: Buffer, sequenceId: number) => void) {
+  constructor(onPacket: OnPacket) {
     this.#onPacket = onPacket;
   }
 
@@ -39,7 +44,7 @@ export class PacketReader {
         if (this.#partialFilled < this.#partial.length) return;
         const whole = this.#partial;
         this.#partial = undefined;
-        this.#finish(whole, this.#header[3] as number);
+        this.#finish(whole, 0, whole.length, this.#header[3] as number);
         continue;
       }
       if (this.#headerFilled > 0 || end - at < HEADER_LENGTH) {
@@ -58,7 +63,7 @@ export class PacketReader {
 
   #payload(chunk: Buffer, at: number, length: number, sequenceId: number): number {
     if (chunk.length - at >= length) {
-      this.#finish(chunk.subarray(at, at + length), sequenceId);
+      this.#finish(chunk, at, at + length, sequenceId);
       return at + length;
     }
     if (this.#partsBytes + length > PAYLOAD_BYTES_MAX) {
@@ -70,17 +75,17 @@ export class PacketReader {
     return chunk.length;
   }
 
-  #finish(payload: Buffer, sequenceId: number): void {
-    if (payload.length === PACKET_PAYLOAD_MAX) {
-      this.#parts.push(payload);
-      this.#partsBytes += payload.length;
+  #finish(bytes: Buffer, start: number, end: number, sequenceId: number): void {
+    if (end - start === PACKET_PAYLOAD_MAX) {
+      this.#parts.push(bytes.subarray(start, end));
+      this.#partsBytes += end - start;
     } else if (this.#parts.length === 0) {
-      this.#onPacket(payload, sequenceId);
+      this.#onPacket(bytes, start, end, sequenceId);
     } else {
-      const whole = Buffer.concat([...this.#parts, payload]);
+      const whole = Buffer.concat([...this.#parts, bytes.subarray(start, end)]);
       this.#parts = [];
       this.#partsBytes = 0;
-      this.#onPacket(whole, sequenceId);
+      this.#onPacket(whole, 0, whole.length, sequenceId);
     }
   }
 }

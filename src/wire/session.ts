@@ -46,7 +46,7 @@ export class Session {
     this.connectionId = connection.connectionId;
     this.serverVersion = connection.serverVersion;
     this.server = connection.server;
-    connection.onPacket = (payload, sequenceId) => this.#receive(payload, sequenceId);
+    connection.onPacket = (bytes, start, end, sequenceId) => this.#receive(bytes.subarray(start, end), sequenceId);
     connection.onClosed = (error) => this.#ended(error);
   }
 

@@ -95,6 +95,20 @@ export function describeReceiver({ name, flavour, options, gtids }: ReceiverVari
       });
     });
 
+    test.skipIf(flavour !== "mysql-9.7" && flavour !== "mariadb-11.8")(
+      "a stream over TLS is the same stream",
+      async () => {
+        const begin = await binlogEnd(server());
+        await load(server());
+        const source = { ...server().address, tls: "on" as const };
+        await withReceiving({ source, start: `${begin.file}:${begin.position}` }, async (receiving) => {
+          await untilCaughtUp(receiving, server());
+          const wanted = transactionsOf(await sourceEvents(server(), begin));
+          expect(transactionsOf(await relayEvents(receiving.relay))).toEqual(wanted);
+        });
+      },
+    );
+
     test("a receiver that is stopped and started again goes on where its relay log ends", async () => {
       const begin = await binlogEnd(server());
       const first = await startReceiving({ source: server().address, start: "now" });
