@@ -381,8 +381,9 @@ async function numbersInRelayLog(server: SandboxServer, folder: string): Promise
       const lines = (rest + text).split("\n");
       rest = lines.pop() ?? "";
       for (const line of lines) {
-        if (line.startsWith("### INSERT INTO ")) inCounter = line.includes("`counter`");
-        const number = inCounter ? /^### {3}@1=(\d+)/.exec(line) : /^INSERT INTO counter VALUES \((\d+), /.exec(line);
+        if (/^### (INSERT|UPDATE|DELETE) /.test(line)) inCounter = /^### INSERT INTO .*`counter`/.test(line);
+        const number =
+          /^INSERT INTO counter VALUES \((\d+), /.exec(line) ?? (inCounter ? /^### {3}@1=(\d+)/.exec(line) : null);
         if (number !== null) numbers.add(Number(number[1]));
       }
     });
