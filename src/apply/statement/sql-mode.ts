@@ -51,6 +51,9 @@ const GONE_WITH_MYSQL_8 = new Set<string>([
   "NO_AUTO_CREATE_USER",
 ]);
 
+/** Since MySQL 5.7 a part of ANSI, which names its parts besides: as a name it would bring in what the source did not mean. */
+const ONLY_FULL_GROUP_BY = 1n << 5n;
+
 const MYSQL_TIME_TRUNCATE_FRACTIONAL = 1n << 32n;
 const MARIADB_EMPTY_STRING_IS_NULL = 1n << 32n;
 const MARIADB_SIMULTANEOUS_ASSIGNMENT = 1n << 33n;
@@ -70,6 +73,7 @@ export function sqlModeOnTarget(bits: bigint, source: ServerKind, target: Server
   const missing: string[] = [];
   for (const [bit, name] of MODES.entries()) {
     if (name === "" || (bits & (1n << BigInt(bit))) === 0n) continue;
+    if (name === "ANSI" && (bits & ONLY_FULL_GROUP_BY) === 0n) continue;
     if (!(isMysql(target, 8) && GONE_WITH_MYSQL_8.has(name))) names.push(name);
   }
   // MariaDB 10.3 and later read another language under ORACLE.
