@@ -9,7 +9,12 @@ const MYSQL_56 = factsOf("5.6.24");
 const MARIADB_1011 = factsOf("10.11.18-MariaDB");
 const MARIADB_118 = factsOf("11.8.9-MariaDB");
 
-const DEFINITION = { connectionCollation: false, serverCollation: false, shown: "CREATE TABLE t(a INT)" };
+const DEFINITION = {
+  connectionCollation: false,
+  serverCollation: false,
+  definition: true,
+  shown: "CREATE TABLE t(a INT)",
+};
 
 function context(source: TargetFacts, status: QueryStatus, more: Partial<StatementContext> = {}): StatementContext {
   return { source, timestamp: 1_700_000_000, flags: 0, threadId: 5, schema: "", status, ...more };
@@ -125,4 +130,16 @@ test("a collation without an equal is refused where the statement depends on it,
   expect(() =>
     sessionContextSql(context(MYSQL_97, { characterSetClient: 248 }), DEFINITION, new ContextState(), MARIADB_1011),
   ).toThrow("the target has no character set equal to gb18030");
+});
+
+test("what decides about definitions is not set for a statement inside a transaction, where the server would refuse it", () => {
+  const change = { ...DEFINITION, connectionCollation: true, definition: false };
+  const [set = ""] = sessionContextSql(
+    context(MYSQL_56, { characterSetClient: 33, collationConnection: 33, collationServer: 8 }),
+    change,
+    new ContextState(),
+    MYSQL_97,
+  );
+  expect(set).toContain("TIMESTAMP=");
+  expect(set).not.toContain("explicit_defaults_for_timestamp");
 });

@@ -23,6 +23,8 @@ export interface StatementNeeds {
   connectionCollation: boolean;
   /** CREATE DATABASE without a character set or collation of its own. */
   serverCollation: boolean;
+  /** It may define something. Some of what decides about definitions cannot be set inside a transaction, where no definition is either. */
+  definition: boolean;
   /** For error messages. */
   shown: string;
 }
@@ -118,7 +120,7 @@ function wantedSettings(context: StatementContext, needs: StatementNeeds, target
   settings.set("auto_increment_offset", String(status.autoIncrementOffset ?? 1));
   if (status.timeZone !== undefined) settings.set("time_zone", `'${status.timeZone.replaceAll("'", "''")}'`);
   settings.set("lc_time_names", String(status.lcTimeNames ?? 0));
-  definitionSettings(context, target, settings);
+  if (needs.definition) definitionSettings(context, target, settings);
   collationSettings(context, needs, target, settings);
   return settings;
 }

@@ -241,6 +241,7 @@ export class StepBuilder {
     const setup = this.#setup(contextOf(event, query, this.#sourceKind(format)), {
       connectionCollation: true,
       serverCollation: false,
+      definition: false,
       shown,
     });
     return { kind: "load-data", setup, text: localLoadData(load), data, expectedError: load.errorCode, shown };
@@ -310,6 +311,7 @@ function needsOf(
     connectionCollation: !found.commits || words.some((word) => CREATES_CODE.has(word)),
     serverCollation:
       aboutSchema && words[0] !== "DROP" && !words.some((word) => /^(COLLATE|CHARSET|CHARACTER)$/.test(word)),
+    definition: found.commits,
     shown,
   };
 }
