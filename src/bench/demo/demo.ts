@@ -35,7 +35,8 @@ export interface DemoPlace {
 /** What the demo needs of an engine. */
 export interface DemoEngine {
   status(): EngineStatus;
-  pause(): Promise<void>;
+  /** Holds applying after what is being applied now. */
+  pauseAt(): Promise<void>;
   resume(): void;
   stop(): Promise<void>;
   /** Rejects when the engine fails. */
@@ -47,6 +48,8 @@ export interface DemoView {
   tell(text: string): void;
   /** How things are now, several times a second. */
   show(status: EngineStatus): void;
+  /** Nothing more is shown. */
+  end(): void;
 }
 
 export interface DemoReport {
@@ -187,6 +190,7 @@ class Stage {
 
   end(): void {
     clearInterval(this.#sampling);
+    this.#options.view.end();
     this.#load?.stop();
   }
 
@@ -195,7 +199,7 @@ class Stage {
     const { view } = this.#options;
     view.tell(`pausing the replication for ${PAUSE_MS / 1000} s: a backlog grows`);
     this.#samples = this.#paused;
-    await this.#engine.pause();
+    await this.#engine.pauseAt();
     await this.#wait(PAUSE_MS);
     const before = this.#engine.status();
     const startMs = performance.now();
