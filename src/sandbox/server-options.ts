@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { FLAVOURS } from "./flavours.ts";
 import type { ServerInstallation } from "./installation.ts";
 
@@ -25,6 +26,8 @@ export function serverArguments(
     `--datadir=${place.dataFolder}`,
     `--socket=${place.socketFile}`,
     `--pid-file=${place.pidFile}`,
+    // A MariaDB that starts removes every #sql file of its tmpdir, also those of a server that runs; that one then crashes.
+    `--tmpdir=${dirname(place.socketFile)}`,
     "--bind-address=127.0.0.1",
     `--port=${place.port}`,
     "--skip-name-resolve",
