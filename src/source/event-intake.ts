@@ -147,6 +147,7 @@ export class EventIntake {
   #noEventThere(): ReplicationError {
     return new ReplicationError("POSITION_NOT_FOUND", "no event starts there", {
       where: { file: this.#file, position: this.#keepFrom },
+      hint: "give the position of a transaction's start (SHOW BINLOG EVENTS IN … on the source)",
     });
   }
 

@@ -116,7 +116,7 @@ export function describeSourceError(error: ReplicationError, context: StreamCont
   });
 }
 
-export function whereOf(start: StreamStart): { file?: string; position?: number; gtid?: string } {
+function whereOf(start: StreamStart): { file?: string; position?: number; gtid?: string } {
   switch (start.kind) {
     case "file":
       return { file: start.file, position: start.position };

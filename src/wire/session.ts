@@ -8,7 +8,7 @@ import type { ServerVersion } from "./server-version.ts";
 import { readErrorPacket } from "./sql-error.ts";
 import { type ExecuteResult, type Outcome, type StatementResult, TextResultReader } from "./text-result.ts";
 
-export type { ExecuteResult, StatementResult } from "./text-result.ts";
+export type { ExecuteResult } from "./text-result.ts";
 
 interface Pending {
   reader: TextResultReader;

@@ -18,8 +18,8 @@ import { Receiver, type ReceiverOptions } from "../../src/source/receiver.ts";
 import { parseStartPoint } from "../../src/source/start-point.ts";
 import { query } from "./servers.ts";
 
-export const TEST_UUID = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee";
-export const TEST_SERVER_ID = 4_000_001;
+const TEST_UUID = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee";
+const TEST_SERVER_ID = 4_000_001;
 
 /** A receiver that runs, with a relay log in a temporary folder. */
 export interface Receiving {
