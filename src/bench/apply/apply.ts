@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { ServerFlavour } from "../../sandbox/flavours.ts";
 import { type SandboxServer, startServer } from "../../sandbox/start.ts";
 import { Session } from "../../wire/session.ts";
-import { makeTemporaryFolder } from "../temporary-folder.ts";
+import { TemporaryFolder } from "../temporary-folder.ts";
 import { oltpWriteOnly } from "../workload/oltp-write-only.ts";
 import type { WorkloadOptions } from "../workload/workload.ts";
 import { type EngineTask, runEngine } from "./abreast.ts";
@@ -40,14 +40,14 @@ export interface EnginePlace {
 export async function benchApply(options: ApplyOptions): Promise<ApplyReport> {
   const { onProgress, server, contenders } = options;
   const workload = oltpWriteOnly;
-  const folder = makeTemporaryFolder("bench", options.keep);
+  const folder = new TemporaryFolder("bench", options.keep);
   if (options.keep) onProgress(`everything is kept in ${folder.path}`);
   try {
-    const backlog = await makeBacklog({ ...options, workload, folder: folder.path });
+    const backlog = await makeBacklog({ ...options, workload, folder });
     const runs: ApplyRun[] = [];
     for (const [index, contender] of contenders.entries()) {
       onProgress(`run ${index + 1} of ${contenders.length}: ${contender.name}`);
-      const run = await runContender(contender, backlog, options, folder.path);
+      const run = await runContender(contender, backlog, options, folder);
       onProgress(`${contender.name}: ${run.seconds} s, ${run.identical ? "identical" : "NOT IDENTICAL"}`);
       runs.push(run);
     }
@@ -78,9 +78,9 @@ async function runContender(
   contender: Contender,
   backlog: Backlog,
   options: ApplyOptions,
-  folder: string,
+  folder: TemporaryFolder,
 ): Promise<ApplyRun> {
-  const dataFolder = join(folder, contender.name);
+  const dataFolder = join(folder.path, contender.name);
   await backlog.copyStart(dataFolder);
   const target = await startServer({
     flavour: options.server,
@@ -88,6 +88,7 @@ async function runContender(
     serverId: 2,
     options: TARGET_OPTIONS[options.durability],
   });
+  folder.holds(target);
   try {
     await warmUp(target);
     const cpuBefore = cpuSecondsOf(target.pid);
@@ -98,7 +99,7 @@ async function runContender(
             options.engineTask({
               source: backlog.source.address,
               target: target.address,
-              folder: join(folder, `${contender.name}-relay`),
+              folder: join(folder.path, `${contender.name}-relay`),
               startFrom: backlog.from,
               until: backlog.until,
               contender,

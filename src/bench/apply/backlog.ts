@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { ServerFlavour } from "../../sandbox/flavours.ts";
 import { type SandboxServer, startServer } from "../../sandbox/start.ts";
 import { Session } from "../../wire/session.ts";
+import type { TemporaryFolder } from "../temporary-folder.ts";
 import { type LoadInterval, prepareData, startLoad } from "../workload/load.ts";
 import type { Workload, WorkloadOptions } from "../workload/workload.ts";
 import { checksumTables, gtidPosition } from "./server-facts.ts";
@@ -11,7 +12,7 @@ import { checksumTables, gtidPosition } from "./server-facts.ts";
 export interface BacklogOptions {
   server: ServerFlavour;
   /** The source's data, and the copy that targets start from, are put in here. */
-  folder: string;
+  folder: TemporaryFolder;
   workload: Workload;
   data: WorkloadOptions;
   transactions: number;
@@ -42,14 +43,15 @@ const SOURCE_OPTIONS = ["--sync-binlog=0", "--innodb-flush-log-at-trx-commit=2"]
  */
 export async function makeBacklog(options: BacklogOptions): Promise<Backlog> {
   const { server, folder, onProgress, workload, data } = options;
-  const start = join(folder, "start");
+  const start = join(folder.path, "start");
   const source = await startServer({
     flavour: server,
-    dataFolder: join(folder, "source"),
+    dataFolder: join(folder.path, "source"),
     serverId: 1,
     options: SOURCE_OPTIONS,
     onProgress,
   });
+  folder.holds(source);
   onProgress(`source: making ${data.tables} tables of ${data.tableSize} rows`);
   await prepareData(source.address, SCHEMA, workload, data);
   await source.stop({ keepData: true });

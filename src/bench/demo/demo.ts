@@ -6,7 +6,7 @@ import type { ServerFlavour } from "../../sandbox/flavours.ts";
 import { type SandboxServer, startServer } from "../../sandbox/start.ts";
 import type { SourcePosition } from "../../transaction/transaction.ts";
 import { Session } from "../../wire/session.ts";
-import { makeTemporaryFolder } from "../temporary-folder.ts";
+import { TemporaryFolder } from "../temporary-folder.ts";
 import { type Load, prepareData, startLoad } from "../workload/load.ts";
 import { oltpWriteOnly } from "../workload/oltp-write-only.ts";
 import type { WorkloadOptions } from "../workload/workload.ts";
@@ -85,7 +85,7 @@ const CATCH_UP_MS_MAX = 120_000;
 /** Two servers, a load, an engine, a pause, a DDL, a comparison. Everything is gone afterwards. */
 export async function runDemo(options: DemoOptions): Promise<DemoReport> {
   const { server, view } = options;
-  const folder = makeTemporaryFolder("demo");
+  const folder = new TemporaryFolder("demo");
   const servers: SandboxServer[] = [];
   try {
     for (const [serverId, role] of [
