@@ -117,7 +117,7 @@ export function describeReceiver({ name, flavour, options, gtids }: ReceiverVari
         await load(server());
         await untilCaughtUp(first, server());
       } finally {
-        await first.stop();
+        await first.stop({ keep: true });
       }
       expect(first.receiver.status.state).toBe("Stopped");
       await load(server());

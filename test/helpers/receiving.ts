@@ -29,7 +29,8 @@ export interface Receiving {
   warnings: string[];
   /** Resolves or rejects as `Receiver.run` does. */
   done: Promise<void>;
-  stop(): Promise<void>;
+  /** Removes the relay log too, unless it is to be gone on with. */
+  stop(options?: { keep: boolean }): Promise<void>;
 }
 
 export interface ReceivingOptions extends Partial<Omit<ReceiverOptions, "start" | "relay" | "source">> {
@@ -42,7 +43,7 @@ export interface ReceivingOptions extends Partial<Omit<ReceiverOptions, "start" 
 
 export async function startReceiving(options: ReceivingOptions): Promise<Receiving> {
   const { start, relayOptions, folder: given, ...rest } = options;
-  const folder = given ?? (await mkdtemp(join(tmpdir(), "abreast-relay-")));
+  const folder = given ?? (await mkdtemp(join(tmpdir(), "abreast-receiving-")));
   const warnings: string[] = [];
   const log: Log = { info: () => {}, warn: (message) => warnings.push(message) };
   const relay = await RelayLog.open({ folder, log, ...relayOptions });
@@ -67,15 +68,16 @@ export async function startReceiving(options: ReceivingOptions): Promise<Receivi
     folder,
     warnings,
     done,
-    async stop() {
+    async stop({ keep } = { keep: false }) {
       receiver.stop();
       await done.catch(() => {});
       await relay.close();
+      if (!keep) await rm(folder, { recursive: true, force: true });
     },
   };
 }
 
-/** As `startReceiving`, stopped and its relay log removed afterwards, also after a failure. */
+/** As `startReceiving`, stopped afterwards, also after a failure. */
 export async function withReceiving<T>(
   options: ReceivingOptions,
   test: (receiving: Receiving) => Promise<T>,
@@ -85,7 +87,6 @@ export async function withReceiving<T>(
     return await test(receiving);
   } finally {
     await receiving.stop();
-    await rm(receiving.folder, { recursive: true, force: true });
   }
 }
 
