@@ -44,6 +44,7 @@ async function run(flavour, victim) {
     semiSync: options.semiSync,
     onProgress: (text) => say(`${what}: ${text}`),
   });
+  say(`${what}: ${report.faults.length === 0 ? "exact" : report.faults.join("\n")}`);
   return { flavour, victim, ...report };
 }
 

@@ -38,4 +38,4 @@ it("bench apply --json prints one document: native and Abreast, both identical t
   expect(ours?.rssBytesMax).toBeGreaterThan(10e6);
   const abreast = Math.min(...report.runs.filter((run) => run.who === "abreast").map((run) => run.seconds));
   expect(report.best).toMatchObject({ native: native?.seconds, abreast });
-});
+}, 240_000);
