@@ -4,7 +4,7 @@ import { torture } from "./helpers/torture.ts";
 /** A machine that is busy with other tests takes its time. */
 const TIMEOUT_MS = 240_000;
 
-// The long form is `npm run torture`. Seeds differ from run to run nowhere: what fails here fails again.
+// The long form is `npm run torture`. The seed is fixed, so that a failure comes back.
 it(
   "loses and repeats nothing when engine, target, source (MySQL 9.7, semi-sync) and connections are hit under load",
   async () => {

@@ -64,6 +64,8 @@ export function startNumberedLoad(options: NumberedLoadOptions): NumberedLoad {
   const counts = { transactions: 0, large: 0, ddl: 0, reconnects: 0 };
   const stopped = new AbortController();
   let nextNumber = 1;
+  /** The first number from this on makes a large transaction. */
+  let nextLarge = 20;
 
   /** Calls `work` with a session until the load is stopped; a session that is lost is opened again. */
   async function keepWorking(prepare: string, work: (session: Session) => Promise<void>): Promise<void> {
@@ -93,7 +95,8 @@ export function startNumberedLoad(options: NumberedLoadOptions): NumberedLoad {
     const format = byStatement ? "SET SESSION binlog_format='STATEMENT'" : "DO 0";
     await keepWorking(format, async (session) => {
       const number = nextNumber++;
-      const isLarge = !byStatement && prng.next() < 1 / 150;
+      const isLarge = !byStatement && number >= nextLarge;
+      if (isLarge) nextLarge = number + prng.integer(50, 250);
       const changes = isLarge ? largeChanges(prng, number) : byStatement ? ["DO 0"] : smallChanges(prng);
       const total = byStatement
         ? "UPDATE total_by_statement SET n=n+1 WHERE id=1"
