@@ -32,7 +32,7 @@ export async function replicatePair(from: ServerFlavour, to: ServerFlavour, seed
 }
 
 const RELAXED = ["--sync-binlog=0", "--innodb-flush-log-at-trx-commit=2"];
-const LOAD_MS = 4000;
+const LOAD_MS = 2500;
 const TYPED_ROWS = 300;
 
 async function replicateLoad(

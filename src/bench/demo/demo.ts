@@ -76,9 +76,9 @@ const THREADS = 8;
 const DATA: Omit<WorkloadOptions, "seed"> = { tables: 4, tableSize: 10_000, distribution: "special" };
 const RELAXED = ["--sync-binlog=0", "--innodb-flush-log-at-trx-commit=2"];
 const SAMPLE_MS = 200;
-const PAUSE_MS = 6000;
-/** Of the load's time: when the pause begins, and when the table is altered. */
+/** Shares of the load's time: when the pause begins, how long it lasts, and when the table is altered. */
 const PAUSE_AT = 0.3;
+const PAUSE_FOR = 0.17;
 const DDL_AT = 0.7;
 const CATCH_UP_MS_MAX = 120_000;
 
@@ -169,9 +169,10 @@ class Stage {
     });
     this.#load = load;
     const loadMs = seconds * 1000;
+    const startMs = performance.now();
     await this.#wait(loadMs * PAUSE_AT);
-    const catchUp = await this.#pauseAndCatchUp();
-    await this.#wait(loadMs * DDL_AT - loadMs * PAUSE_AT - PAUSE_MS - catchUp.seconds * 1000);
+    const catchUp = await this.#pauseAndCatchUp(loadMs * PAUSE_FOR);
+    await this.#wait(startMs + loadMs * DDL_AT - performance.now());
     await this.#alter();
     const { transactions } = await load.done;
     view.tell(`the load has ended after ${transactions} transactions; waiting for the target`);
@@ -195,12 +196,12 @@ class Stage {
   }
 
   /** @returns what was applied from the end of the pause until nothing of the backlog was left. */
-  async #pauseAndCatchUp(): Promise<DemoReport["catchUp"]> {
+  async #pauseAndCatchUp(pauseMs: number): Promise<DemoReport["catchUp"]> {
     const { view } = this.#options;
-    view.tell(`pausing the replication for ${PAUSE_MS / 1000} s: a backlog grows`);
+    view.tell(`pausing the replication for ${(pauseMs / 1000).toFixed(0)} s: a backlog grows`);
     this.#samples = this.#paused;
     await this.#engine.pauseAt();
-    await this.#wait(PAUSE_MS);
+    await this.#wait(pauseMs);
     const before = this.#engine.status();
     const startMs = performance.now();
     this.#engine.resume();

@@ -20,7 +20,7 @@ interface DemoFlags {
 }
 
 /** Room for the pause and for what comes before and after it. */
-const SECONDS_MIN = 15;
+const SECONDS_MIN = 10;
 
 /** `demo`: shows on two local servers what Abreast does. */
 export function demoCommand(): Command {
