@@ -112,6 +112,7 @@ export async function runDemo(options: DemoOptions): Promise<DemoReport> {
     const stage = new Stage(options, source, engine);
     try {
       const played = await stage.play(data);
+      stage.end();
       await engine.stop();
       view.tell("comparing every table");
       const differences = await options.compare(place);
@@ -134,7 +135,8 @@ class Stage {
   readonly #engine: DemoEngine;
   readonly #running = new LagSamples();
   readonly #paused = new LagSamples();
-  #samples = this.#running;
+  /** Where the samples of now belong; what was before the load is not of interest. */
+  #samples: LagSamples | undefined;
   readonly #sampling: NodeJS.Timeout;
   #load: Load | undefined;
   #failure: unknown;
@@ -149,7 +151,7 @@ class Stage {
     });
     this.#sampling = setInterval(() => {
       const status = engine.status();
-      this.#samples.add(status.lagMs);
+      this.#samples?.add(status.lagMs);
       options.view.show(status);
     }, SAMPLE_MS);
   }
@@ -168,6 +170,7 @@ class Stage {
       ratePerSecond,
     });
     this.#load = load;
+    this.#samples = this.#running;
     const loadMs = seconds * 1000;
     const startMs = performance.now();
     await this.#wait(loadMs * PAUSE_AT);
