@@ -219,6 +219,8 @@ class InitialCopy {
     // When one fails the others stop too.
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, this.#signal]);
+    // A reader may be waiting for rows that a silent source never sends.
+    signal.addEventListener("abort", () => streams.forEach((stream) => stream.destroy()), { once: true });
     const copyOne = async (writer: TableWriter, stream: RowStream, table: SourceTable): Promise<void> => {
       await writer.begin(table, creates.get(table) as string, position);
       let rows = 0;

@@ -22,7 +22,7 @@ export class RowStream {
 
   constructor(session: Session) {
     this.#connection = session.release();
-    this.#connection.onPacket = (payload) => this.#receive(payload);
+    this.#connection.onPacket = (bytes, start, end) => this.#receive(bytes.subarray(start, end));
     this.#connection.onClosed = (error) => {
       this.#closedBecause = error;
       this.#finish(error);
