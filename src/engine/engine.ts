@@ -44,6 +44,8 @@ export class Engine {
   #resolveDone: () => void = () => {};
   #rejectDone: (error: ReplicationError) => void = () => {};
   #ending: Promise<void> | undefined;
+  /** Settles once everything received is on disk. */
+  #receiving: Promise<void> | undefined;
   /** Counts requests to pause and to resume: a pause that is still waited for ends when another one comes. */
   #pauses = 0;
   #purgeable: RelayPosition | undefined;
@@ -203,7 +205,7 @@ export class Engine {
 
   #run(): void {
     for (const worker of this.#workers) void worker.start();
-    this.#receiver.run().catch((error: unknown) => this.#fail(error));
+    this.#receiving = this.#receiver.run().catch((error: unknown) => this.#fail(error));
     this.#feed.run().catch((error: unknown) => this.#fail(error));
     this.#checkUntil();
   }
@@ -302,6 +304,7 @@ export class Engine {
     if (error === undefined) await this.#coordinator.drain();
     this.#coordinator.stop();
     for (const worker of this.#workers) await worker.stop();
+    await this.#receiving;
     await this.#relay.close();
     await this.#target.close();
     if (error === undefined) this.#parts.state = "stopped";
