@@ -31,6 +31,16 @@ export const rowsOf = (session: Session): { rows: (sql: string) => Promise<(stri
   rows: async (sql) => (await session.execute(sql)).at(-1)?.rows ?? [],
 });
 
+/** Runs the statements one after another in one session. */
+export async function runAll(server: SandboxServer, statements: readonly (string | Buffer)[]): Promise<void> {
+  const session = await openSession(server);
+  try {
+    for (const statement of statements) await session.execute(statement);
+  } finally {
+    await session.close();
+  }
+}
+
 class Player {
   readonly #session: Session;
   readonly #facts: TargetFacts;

@@ -2,18 +2,8 @@ import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { contents, definitions, openSession, replay } from "../../../test/helpers/replay.ts";
+import { contents, definitions, replay, runAll } from "../../../test/helpers/replay.ts";
 import { useServer } from "../../../test/helpers/servers.ts";
-import type { SandboxServer } from "../../sandbox/start.ts";
-
-async function run(server: SandboxServer, statements: readonly (string | Buffer)[]): Promise<void> {
-  const session = await openSession(server);
-  try {
-    for (const statement of statements) await session.execute(statement);
-  } finally {
-    await session.close();
-  }
-}
 
 const latin1 = (text: string): Buffer => Buffer.from(text, "latin1");
 
@@ -198,7 +188,7 @@ describe.each(PAIRS)("$source to $target", ({ source, target, options, more }) =
   let done = 0;
 
   async function replayed(statements: readonly (string | Buffer)[]): Promise<void> {
-    await run(from(), statements);
+    await runAll(from(), statements);
     done = await replay(from(), to(), done);
     for (const schema of ["w", "dä"]) {
       expect(await contents(to(), schema)).toEqual(await contents(from(), schema));
