@@ -4,11 +4,13 @@ import { hidePasswords } from "../observe/secrets.ts";
 import { benchCommand } from "./commands/bench.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { pauseCommand } from "./commands/pause.ts";
+import { preflightCommand } from "./commands/preflight.ts";
 import { replicateCommand } from "./commands/replicate.ts";
 import { resumeCommand } from "./commands/resume.ts";
 import { sandboxCommand } from "./commands/sandbox.ts";
 import { statusCommand } from "./commands/status.ts";
 import { stopCommand } from "./commands/stop.ts";
+import { verifyCommand } from "./commands/verify.ts";
 import { surviveClosedOutput } from "./screen.ts";
 import { VERSION } from "../version.ts";
 
@@ -36,11 +38,13 @@ function program(): Command {
     .description("Keeps MySQL and MariaDB replicas abreast of their source.")
     .version(VERSION, "-V, --version", "print the version")
     .helpOption("-h, --help", "print help")
+    .addCommand(preflightCommand())
     .addCommand(replicateCommand())
     .addCommand(statusCommand())
     .addCommand(pauseCommand())
     .addCommand(resumeCommand())
     .addCommand(stopCommand())
+    .addCommand(verifyCommand())
     .addCommand(demoCommand())
     .addCommand(benchCommand())
     .addCommand(sandboxCommand())

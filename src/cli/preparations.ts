@@ -1,8 +1,11 @@
 import { ReplicationError } from "../base/error.ts";
 import type { EngineOptions } from "../engine/options.ts";
+import { preflight } from "../preflight/preflight.ts";
+import type { Check } from "../preflight/report.ts";
 import { initialCopy } from "./initial-copy.ts";
 import type { Options } from "./options.ts";
 import { renderCopyLine } from "./render/copy.ts";
+import { cut } from "./render/units.ts";
 import type { Preparation } from "./replication.ts";
 
 /** What `replicate` does before there is an engine, and how far it is with it. */
@@ -11,14 +14,34 @@ export class Preparations {
   readonly #options: EngineOptions;
   #activity: ((width: number) => string) | undefined;
 
-  constructor(options: EngineOptions, { init }: Pick<Options, "init" | "skipPreflight">) {
+  constructor(options: EngineOptions, { init, skipPreflight }: Pick<Options, "init" | "skipPreflight">) {
     this.#options = options;
-    this.list = [{ state: "copying", run: (signal) => this.#copy(init, signal) }];
+    const check: Preparation = { state: "starting", run: () => this.#check(init) };
+    const copy: Preparation = { state: "copying", run: (signal) => this.#copy(init, signal) };
+    this.list = skipPreflight ? [copy] : [check, copy];
   }
 
   /** A line of at most `width` columns; undefined when nothing is being prepared, or it is over before one could read it. */
   activity(width: number): string | undefined {
     return this.#activity?.(width);
+  }
+
+  async #check(init: Options["init"]): Promise<Partial<EngineOptions>> {
+    const { source, target, serverId, gtid, semiSync, log } = this.#options;
+    this.#activity = (width) => cut("preflight: looking at both servers", width);
+    try {
+      const options = { init: init !== false, serverId, gtid, semiSync };
+      const { checks } = await preflight({ source, target, options });
+      const failed = checks.filter((check) => check.level === "error" && !ENGINE_WAITS_FOR.has(check.id));
+      for (const check of checks) {
+        if (check.level === "warning") log.warn(`preflight: ${check.what}`, fieldsOf(check));
+      }
+      for (const check of failed) log.warn(`preflight, unsafe: ${check.what}`, fieldsOf(check));
+      if (failed.length > 0) throw unsafe(failed);
+      return {};
+    } finally {
+      this.#activity = undefined;
+    }
   }
 
   async #copy(init: Options["init"], signal: AbortSignal): Promise<Partial<EngineOptions>> {
@@ -38,4 +61,19 @@ export class Preparations {
       this.#activity = undefined;
     }
   }
+}
+
+/** A server that cannot be reached: the engine applies what its relay log has, and waits, or says precisely what is wrong. */
+const ENGINE_WAITS_FOR = new Set(["source-reachable", "target-reachable"]);
+
+function fieldsOf({ id, where, remedy }: Check): Record<string, unknown> {
+  return { check: id, where, remedy };
+}
+
+function unsafe(failed: readonly Check[]): ReplicationError {
+  const ids = failed.map((check) => check.id).join(", ");
+  const what = failed.length === 1 ? "1 check" : `${failed.length} checks`;
+  return new ReplicationError("PREFLIGHT", `${what} of the preflight failed: ${ids}`, {
+    hint: "abreast preflight shows each with its remedy; --skip-preflight starts all the same",
+  });
 }

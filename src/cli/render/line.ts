@@ -52,7 +52,7 @@ function partsOf(status: EngineStatus, rates: Rates): Part[] {
     add(2, `row ${formatCount(large.rowsDone)} of ${formatCount(large.rowsTotal)} (${share})`);
   }
   const { position } = status.applied;
-  if (position !== undefined) add(5, `${position.file}:${position.position}`);
+  if (position !== undefined && position.file !== "") add(5, `${position.file}:${position.position}`);
   return parts;
 }
 

@@ -188,6 +188,14 @@ describe("the line of an initial copy", () => {
   });
 });
 
+test("where the source has told no file yet, GTIDs alone say how far the target is", () => {
+  const status = exampleStatus({ workers: [] });
+  status.applied.position = { file: "", position: 0, gtids: "0-1-100" };
+  expect(renderSummary(status, { lastMs: 0, maxMs: 0 })).toContain("applied everything up to 0-1-100\n");
+  expect(renderLiveLine(status, RATES, 200)).toMatch(/caught up in 1 min 35 s$/);
+  expect(renderStatus(status, 100)).toContain("Exec_Source_Log_Pos:\n");
+});
+
 test("the summary says how far the target is and what was done", () => {
   expect(renderSummary(exampleStatus({ state: "stopped" }), { lastMs: 0, maxMs: 45_000 })).toMatchSnapshot();
   const unused = exampleStatus({ state: "failed", lagMs: undefined });

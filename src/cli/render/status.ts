@@ -1,5 +1,5 @@
 import { describeWhere } from "../../base/error.ts";
-import type { EngineStatus, WorkerStatus } from "../../engine/status.ts";
+import type { EngineStatus, StatusPosition, WorkerStatus } from "../../engine/status.ts";
 import { isConnecting } from "./line.ts";
 import { renderTable, type Column } from "./table.ts";
 import { formatBytes, formatCount, formatDuration, formatPercent } from "./units.ts";
@@ -32,9 +32,9 @@ function fieldsOf(status: EngineStatus): Field[] {
     ["Source_UUID", source.serverUuid],
     ["Target", `${target.address} (${target.serverVersion})`],
     ["Source_Log_File", receiver.position?.file ?? ""],
-    ["Read_Source_Log_Pos", positionText(receiver.position?.position)],
+    ["Read_Source_Log_Pos", positionText(receiver.position)],
     ["Relay_Source_Log_File", applied.position?.file ?? ""],
-    ["Exec_Source_Log_Pos", positionText(applied.position?.position)],
+    ["Exec_Source_Log_Pos", positionText(applied.position)],
     ["Relay_Log_Space", `${formatBytes(relayLog.bytes)} in ${filesText(relayLog.files)}`],
     ["Backlog", `${formatBytes(status.backlogBytes)}, ${queueText(coordinator)}`],
     ["Seconds_Behind_Source", lag],
@@ -81,8 +81,8 @@ function uptime(status: EngineStatus): string {
 }
 
 /** As digits only: it is copied into other commands. */
-function positionText(position: number | undefined): string {
-  return position === undefined ? "" : String(position);
+function positionText(position: StatusPosition | undefined): string {
+  return position === undefined || position.file === "" ? "" : String(position.position);
 }
 
 function filesText(files: number): string {

@@ -23,6 +23,8 @@ export function renderSummary(status: EngineStatus, lag: SeenLag): string {
 /** How far the target is. */
 export function appliedText({ applied: { position } }: EngineStatus): string {
   if (position === undefined) return "nothing was applied";
-  const place = `${position.file}:${position.position}`;
-  return `applied everything up to ${position.gtids === "" ? place : `${place}, ${position.gtids}`}`;
+  // Without a file until the source has told one: a channel that begins at a GTID set.
+  const place = position.file === "" ? [] : [`${position.file}:${position.position}`];
+  const gtids = position.gtids === "" ? [] : [position.gtids];
+  return `applied everything up to ${[...place, ...gtids].join(", ")}`;
 }
