@@ -124,8 +124,7 @@ export class Assembler {
     if (type === EVENT_TYPE.FORMAT_DESCRIPTION || type === EVENT_TYPE.START_V3) this.#setFormat(event);
     const format = this.#format;
     if (format === undefined) {
-      // A relay file, like any binlog file, begins with its FORMAT_DESCRIPTION; only the artificial Rotate of a new stream may come before it.
-      if (type === EVENT_TYPE.ROTATE) return undefined;
+      // A relay file, like any binlog file, begins with it.
       throw new ReplicationError("GRAMMAR", "the stream has no FORMAT_DESCRIPTION event before its first event");
     }
     let ended: Transaction | undefined;
