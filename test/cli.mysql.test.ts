@@ -167,6 +167,20 @@ describe("a running engine", () => {
     await statusWhere(({ lagMs, backlogBytes }) => lagMs === 0 && backlogBytes === 0, engine);
   });
 
+  test("is held for a comparison, and let go", async () => {
+    const engine = await startEngine();
+    await insertOrder();
+    const compared = await run("verify", "--source", source().url, "--target", target().url, "--folder", folder);
+    expect(compared).toMatchObject({ end: 0, errors: "" });
+    expect(await new ControlClient(folder).status()).toMatchObject({ state: "running" });
+    await insertOrder();
+    await caughtUp(engine);
+    await query(target(), "DELETE FROM shop.orders LIMIT 1");
+    const differing = await run("verify", "--source", source().url, "--target", target().url, "--folder", folder);
+    expect(differing).toMatchObject({ end: 1, output: expect.stringContaining("shop.orders differs") });
+    await query(target(), "INSERT INTO shop.orders SELECT 1, 'order'");
+  });
+
   test("ends cleanly at Ctrl-C, and goes on where it was", async () => {
     const engine = await startEngine();
     await insertOrder();
@@ -230,6 +244,12 @@ describe("a running engine", () => {
     expect(last).toMatchObject({ state: "stopped", channel: "default" });
     expect(await countOn(target())).toBe(await countOn(source()));
   });
+});
+
+test("what the preflight finds unsafe keeps the engine from starting, with code 1", async () => {
+  const { end, output, errors } = await run(...replicateArguments("--server-id", String(source().serverId)));
+  expect({ end, output }).toEqual({ end: 1, output: "" });
+  expect(errors).toMatch(/^PREFLIGHT: 1 check of the preflight failed: \S+\n {2}Try: abreast preflight /m);
 });
 
 describe("--init", () => {
