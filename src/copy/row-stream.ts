@@ -29,7 +29,7 @@ export class RowStream {
     };
   }
 
-  /** `onRow` gets each row's packet (text protocol), valid for good. One query at a time. */
+  /** `onRow` gets each row's packet (text protocol). One query at a time. */
   query(sql: string, onRow: (packet: Buffer) => void): Promise<void> {
     assert(this.#state === "idle", "one query after the other");
     if (this.#closedBecause !== undefined) return Promise.reject(this.#closedBecause);
