@@ -10,12 +10,7 @@ export interface ServerKind {
   version: { major: number; minor: number; patch: number };
 }
 
-/** The least that running statements needs of a session. */
-export interface StatementSession {
-  execute(sql: string | Buffer): Promise<unknown>;
-}
-
-/** A session that also gives rows: every value as text, NULL as null. */
+/** The least that is needed of a session: rows with every value as text, NULL as null. */
 export interface RowsSession {
   rows(sql: string): Promise<(string | null)[][]>;
 }
@@ -44,7 +39,7 @@ export function serverKind(version: string): ServerKind {
   return { flavour, version: { major: major ?? 0, minor: minor ?? 0, patch: patch ?? 0 } };
 }
 
-export function atLeast({ version }: ServerKind, major: number, minor = 0, patch = 0): boolean {
+function atLeast({ version }: ServerKind, major: number, minor = 0, patch = 0): boolean {
   if (version.major !== major) return version.major > major;
   if (version.minor !== minor) return version.minor > minor;
   return version.patch >= patch;
