@@ -18,10 +18,6 @@ const NO_EXTRA_DATA = Buffer.of(2, 0);
 const PREFIX = Buffer.from("BINLOG '");
 const SUFFIX = Buffer.from("'");
 
-/** Bytes of query text that a statement with this many bytes of events takes. */
-export const statementTextBytes = (eventBytes: number): number =>
-  PREFIX.length + SUFFIX.length + 4 * Math.ceil(eventBytes / 3);
-
 /**
  * Collects row events and gives them out as BINLOG statements of bounded size. A statement of the source that is cut between two BINLOG statements gets
  * its table maps repeated and its statement end marked: the server closes the tables at the end of each BINLOG, and would

@@ -7,6 +7,6 @@ export function unreachable(value: never, sentence = "a case is missing"): never
   throw new AssertionError(`${sentence}: ${String(value)}`);
 }
 
-export class AssertionError extends Error {
+class AssertionError extends Error {
   override readonly name = "AssertionError";
 }

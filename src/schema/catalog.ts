@@ -152,11 +152,11 @@ export function charsetName(charset: string): string {
   return charset === "utf8" ? "utf8mb3" : charset;
 }
 
-export function collationName(collation: string): string {
+function collationName(collation: string): string {
   return collation.replace(/^utf8_/, "utf8mb3_");
 }
 
-export function nameKey(schema: string | null | undefined, name: string | null | undefined): string {
+function nameKey(schema: string | null | undefined, name: string | null | undefined): string {
   return `${schema}\0${name}`;
 }
 

@@ -53,7 +53,7 @@ function isGeneratedKey(column: Column): boolean {
 }
 
 /** One release series writes one definition in one way. */
-export function sameSeries(a: ServerSeries, b: ServerSeries): boolean {
+function sameSeries(a: ServerSeries, b: ServerSeries): boolean {
   return a.flavour === b.flavour && a.major === b.major && a.minor === b.minor;
 }
 

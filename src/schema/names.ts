@@ -21,7 +21,7 @@ export function quoteText(text: string): string {
 /** Schemas that every server keeps for itself, and ours. */
 const SYSTEM_SCHEMAS = new Set(["mysql", "information_schema", "performance_schema", "sys", "ndbinfo", "abreast"]);
 
-export function isSystemSchema(schema: string): boolean {
+function isSystemSchema(schema: string): boolean {
   return SYSTEM_SCHEMAS.has(schema.toLowerCase());
 }
 

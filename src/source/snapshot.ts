@@ -142,7 +142,7 @@ async function withGtids(session: Session, position: SourcePosition): Promise<Sn
 }
 
 /** The end of the server's binlog. Needs REPLICATION CLIENT (MariaDB: BINLOG MONITOR); undefined without it, or without a binlog. */
-export async function currentPosition(session: Session): Promise<SnapshotPosition | undefined> {
+async function currentPosition(session: Session): Promise<SnapshotPosition | undefined> {
   let rows: Record<string, string | null>[];
   try {
     rows = await session.query(session.serverVersion.showBinlogStatus);
