@@ -55,7 +55,7 @@ function checkKeys(tables: readonly Table[], findings: Findings): void {
   );
 }
 
-export function andOthers(tables: readonly unknown[]): string {
+function andOthers(tables: readonly unknown[]): string {
   return tables.length > 1 ? " (and so the others)" : "";
 }
 

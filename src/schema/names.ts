@@ -21,9 +21,5 @@ export function quoteText(text: string): string {
 /** Schemas that every server keeps for itself, and ours. */
 const SYSTEM_SCHEMAS = new Set(["mysql", "information_schema", "performance_schema", "sys", "ndbinfo", "abreast"]);
 
-function isSystemSchema(schema: string): boolean {
-  return SYSTEM_SCHEMAS.has(schema.toLowerCase());
-}
-
 /** For `WHERE schema_column …`: the condition that leaves only the user's schemas. */
 export const NOT_SYSTEM_SCHEMA = `NOT IN (${[...SYSTEM_SCHEMAS].map(quoteText).join(",")})`;
