@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { ReplicationError } from "../src/base/error.ts";
 import { Engine } from "../src/engine/engine.ts";
 import { beginChannel, catchUp, channelOptions, rows, run, withSession } from "./helpers/channel.ts";
+import { CliProcess } from "./helpers/engine-process.ts";
 import { useServer } from "./helpers/servers.ts";
 
 const source = useServer("mysql-9.7");
@@ -12,13 +13,13 @@ async function applied(channel: string): Promise<bigint> {
   return BigInt(first?.[0] ?? 0);
 }
 
-describe("a channel on real servers", () => {
-  beforeAll(async () => {
-    for (const server of [source(), target()]) {
-      await run(server, "CREATE DATABASE d", "CREATE TABLE d.t(id INT PRIMARY KEY, v INT)");
-    }
-  });
+beforeAll(async () => {
+  for (const server of [source(), target()]) {
+    await run(server, "CREATE DATABASE d", "CREATE TABLE d.t(id INT PRIMARY KEY, v INT)");
+  }
+});
 
+describe("a channel on real servers", () => {
   test("a run that fails for good is applied up to the culprit, and the error names it", async () => {
     const options = channelOptions(source(), target());
     await beginChannel(options);
@@ -122,5 +123,41 @@ describe("a channel on real servers", () => {
     ]);
     await catchUp(options);
     expect(ofSource(await executed(target))).toBe(ofSource(await executed(source)));
+  });
+});
+
+describe("what a dead engine left on the target", () => {
+  test("a DDL that is still running is waited for, and not run again", async () => {
+    const options = channelOptions(source(), target());
+    await run(source(), "CREATE TABLE d.slow(id INT PRIMARY KEY)");
+    await run(target(), "CREATE TABLE d.slow(id INT PRIMARY KEY); INSERT INTO d.slow VALUES (1)");
+    await beginChannel(options);
+    await run(source(), "ALTER TABLE d.slow ADD COLUMN a INT, ADD INDEX (a)");
+    await withSession(target(), async (reader) => {
+      // Its metadata lock keeps the ALTER waiting.
+      await reader.execute("BEGIN; SELECT * FROM d.slow");
+      const engine = new CliProcess([
+        "replicate",
+        `--source=${source().url}`,
+        `--target=${target().url}`,
+        `--folder=${options.folder}`,
+        `--channel=${options.channel}`,
+        "--skip-preflight",
+      ]);
+      const altering = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'ALTER TABLE d.slow%'";
+      while ((await rows(target(), altering))[0]?.[0] !== "1") {
+        expect(engine.end, engine.errors).toBeUndefined();
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      await engine.kill();
+      const second = catchUp(options);
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      expect(await rows(target(), altering)).toEqual([["1"]]);
+      await reader.execute("COMMIT");
+      await second;
+    });
+    const indexes = "SELECT COUNT(*) FROM information_schema.STATISTICS WHERE TABLE_SCHEMA='d' AND TABLE_NAME='slow'";
+    expect(await rows(target(), indexes)).toEqual([["2"]]);
+    expect(await applied(options.channel)).toBe(1n);
   });
 });

@@ -1,10 +1,11 @@
 import { ReplicationError } from "../base/error.ts";
+import type { Log } from "../base/log.ts";
 import type { ServerAddress } from "../base/server-url.ts";
 import { Session } from "../wire/session.ts";
 import type { ServerVersion } from "../wire/server-version.ts";
 import { literal, lockName } from "./checkpoint.ts";
 
-/** How long a session of an engine that died may hold its lock before we end it: it is finishing a statement, or its host vanished without a word. */
+/** How long a lock may be held before we look who holds it. The session of a process that was killed is gone within milliseconds. */
 const STALE_LOCK_SECONDS = 5;
 /** A replica may be idle for long and send much at once: a year (the servers' maximum), and an hour. */
 const IDLE_SECONDS_MAX = 31_536_000;
@@ -12,18 +13,33 @@ const NETWORK_SECONDS_MAX = 3_600;
 
 /**
  * Opens a session that applies: named so that no two of a channel's worker `worker` exist at a time. A former session of that name may still be committing what
- * a dead engine sent; until it is gone nothing can be known of the checkpoint, so we wait for it, and end it when it takes too long.
- * The engine's own lock must be held, so a former session can only be a dead one.
+ * a dead engine sent; until it is gone nothing can be known of the checkpoint, so we wait for it. The engine's own lock must be held, so a former session can only be a dead
+ * one: while it executes something (an ALTER that takes hours) it is left alone, idle it is ended, because its host vanished without a word.
  */
-export async function openWorkerSession(address: ServerAddress, channel: string, worker: number): Promise<Session> {
-  const session = await Session.connect(address, { localFiles: true });
+export async function openWorkerSession(
+  address: ServerAddress,
+  channel: string,
+  worker: number,
+  log: Log,
+): Promise<Session> {
+  const session = await Session.connect(address);
   try {
     await session.execute(settings(session.serverVersion));
     const name = literal(lockName(channel, worker));
     while ((await session.queryValue(`SELECT GET_LOCK(${name},${STALE_LOCK_SECONDS})`)) !== "1") {
-      const holder = await session.queryValue(`SELECT IS_USED_LOCK(${name})`);
+      const [holder] = await session.query(
+        `SELECT ID, COMMAND, INFO FROM information_schema.PROCESSLIST WHERE ID=IS_USED_LOCK(${name})`,
+      );
+      if (holder === undefined) continue;
+      if (holder["COMMAND"] !== "Sleep") {
+        log.warn(`worker ${worker} waits for the session of a former engine on the target`, {
+          connection: holder["ID"],
+          statement: holder["INFO"]?.slice(0, 100),
+        });
+        continue;
+      }
       // It may have gone by itself meanwhile (error 1094).
-      if (holder) await session.execute(`KILL ${holder}`).catch(() => {});
+      await session.execute(`KILL ${holder["ID"]}`).catch(() => {});
     }
     return session;
   } catch (error) {

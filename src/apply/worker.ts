@@ -205,7 +205,7 @@ export class Worker {
       waitMs = Math.min(2 * waitMs, RECONNECT_MS.max)
     ) {
       try {
-        const session = await openWorkerSession(address, settings.channel, settings.worker);
+        const session = await openWorkerSession(address, settings.channel, settings.worker, log);
         if (this.#isStopped()) {
           session.destroy();
           return undefined;
