@@ -280,8 +280,8 @@ export class Engine {
     void this.#end(
       error instanceof ReplicationError
         ? error
-        : new ReplicationError("APPLY", error instanceof Error ? (error.stack ?? error.message) : String(error), {
-            hint: "this is a defect of Abreast: please report it with this text",
+        : new ReplicationError("DEFECT", error instanceof Error ? (error.stack ?? error.message) : String(error), {
+            hint: "report this, with what led to it",
             cause: error,
           }),
     );
