@@ -56,6 +56,8 @@ async function recoverLast(files: RelayFiles, log: Log): Promise<Scan | undefine
         reason: scan.fault ?? "the last transaction is not complete",
       });
       await cut(files, scan.file, scan.end);
+    } else {
+      await sync(files, scan.file);
     }
     return scan;
   }
@@ -104,6 +106,20 @@ async function scanFile(files: RelayFiles, number: number): Promise<Scan> {
 function faultOf(error: unknown): string {
   if (!(error instanceof ReplicationError) || errnoOf(error.cause) !== undefined) throw error;
   return error.message;
+}
+
+/** A kill may have left it in the system's cache only, and the source will be told that we have it. */
+async function sync(files: RelayFiles, number: number): Promise<void> {
+  try {
+    const handle = await open(files.path(number), "r+");
+    try {
+      await handle.datasync();
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    throw diskError(error, "the relay log cannot be synced", { file: relayFileName(number) });
+  }
 }
 
 async function cut(files: RelayFiles, number: number, bytes: number): Promise<void> {

@@ -11,6 +11,7 @@ import { EVENT_TYPE } from "../binlog/event-type.ts";
 import { decodeFormatDescription } from "../binlog/events/format-description.ts";
 import { decodeGtid } from "../binlog/events/gtid.ts";
 import { decodeGtidTagged } from "../binlog/events/gtid-tagged.ts";
+import { decodeHeartbeat } from "../binlog/events/heartbeat.ts";
 import { decodeMariadbGtid } from "../binlog/events/mariadb-gtid.ts";
 import { decodeRotate } from "../binlog/events/rotate.ts";
 import type { BinlogFormat } from "../binlog/format.ts";
@@ -20,6 +21,8 @@ import { isCompressed, uncompressEvent } from "../binlog/uncompress.ts";
 import { boundaryOf, type TransactionBoundary } from "../relay/state.ts";
 import type { SourcePosition, TransactionId } from "../transaction/transaction.ts";
 import { ServerVersion } from "../wire/server-version.ts";
+
+export const isHeartbeat = (type: number): boolean => type === EVENT_TYPE.HEARTBEAT || type === EVENT_TYPE.HEARTBEAT_V2;
 
 /** What the intake calls: heartbeats are told, not kept; `keep` gets every other event in order, with what the relay log wants to know of it. */
 export interface IntakeSink {
@@ -46,6 +49,7 @@ export class EventIntake {
   #file = "";
   #position = 0;
   #started = false;
+  #idleAt: SourcePosition | undefined;
   #transactions = 0;
 
   constructor(serverVersion: string, sink: IntakeSink, options: IntakeOptions) {
@@ -59,6 +63,11 @@ export class EventIntake {
   get position(): SourcePosition | undefined {
     if (this.#file === "") return undefined;
     return { file: this.#file, position: Math.max(this.#position, this.#keepFrom) };
+  }
+
+  /** Where the source stood at its last heartbeat: everything before it was sent, or left out since we have it. */
+  get idleAt(): SourcePosition | undefined {
+    return this.#idleAt;
   }
 
   get betweenTransactions(): boolean {
@@ -81,7 +90,7 @@ export class EventIntake {
       throw new ReplicationError("CORRUPT_EVENT", "an event's length is not the length that its header tells");
     }
     const type = eventType(event);
-    if (type === EVENT_TYPE.HEARTBEAT || type === EVENT_TYPE.HEARTBEAT_V2) return this.#sink.heartbeat();
+    if (isHeartbeat(type)) return this.#heartbeat(event);
     const artificial = (eventFlags(event) & EVENT_FLAG.ARTIFICIAL) !== 0;
     if (type === EVENT_TYPE.ROTATE && artificial) return this.#begin(event);
     if (this.#file === "") {
@@ -95,6 +104,15 @@ export class EventIntake {
       const { file, position } = decodeRotate(event, this.#format);
       this.#enter(file, position);
     }
+  }
+
+  #heartbeat(event: Buffer): void {
+    // Before the first Rotate its checksum is not known yet.
+    if (this.#file !== "") {
+      const { file, position } = decodeHeartbeat(event, this.#format);
+      this.#idleAt = { file, position };
+    }
+    this.#sink.heartbeat();
   }
 
   #follow(event: Buffer, type: number): void {

@@ -63,6 +63,8 @@ export class RelayFlusher {
   /** Calls back once everything appended so far is on disk. Only the last one counts: it covers those before it. */
   afterFlush(callback: () => void): void {
     this.#afterFlush = callback;
+    this.#appended = true;
+    this.#running ??= this.#run();
   }
 
   /** Resolves when everything appended is on disk, or the disk is full: then the rest is left to the source, which has it. To be called last. */

@@ -1,11 +1,12 @@
 import type { Clock } from "../base/clock.ts";
 import { ReplicationError } from "../base/error.ts";
+import { eventType } from "../binlog/event.ts";
 import type { SourcePosition } from "../transaction/transaction.ts";
 import type { Connection } from "../wire/connection.ts";
 import { readErrorPacket } from "../wire/sql-error.ts";
 import type { StreamStart } from "./connect.ts";
 import { DUMP_POSITION_MAX } from "./dump-command.ts";
-import { EventIntake, type IntakeSink } from "./event-intake.ts";
+import { EventIntake, isHeartbeat, type IntakeSink } from "./event-intake.ts";
 import { acknowledgement, hasSemiSyncHeader, wantsAcknowledgement } from "./semi-sync.ts";
 import { describeSourceError } from "./source-error.ts";
 
@@ -43,6 +44,8 @@ export class SourceStream {
   #begun = false;
   #endedBySource = false;
   #semiSync = false;
+  /** What was, or after the next flush will be, acknowledged last. */
+  #acknowledged: SourcePosition | undefined;
   /** From where the source was asked to send. */
   readonly start: StreamStart;
   readonly beganAtMs: number;
@@ -134,11 +137,22 @@ export class SourceStream {
       this.#intake.take(bytes.subarray(start + EVENT_START, end));
       return;
     }
-    this.#intake.take(bytes.subarray(start + SEMI_SYNC_EVENT_START, end));
-    if (!wantsAcknowledgement(bytes, start)) return;
-    const reached = this.#intake.position;
+    const event = bytes.subarray(start + SEMI_SYNC_EVENT_START, end);
+    this.#intake.take(event);
+    if (wantsAcknowledgement(bytes, start)) this.#acknowledge(this.#intake.position);
+    else if (isHeartbeat(eventType(event))) this.#acknowledge(this.#intake.idleAt);
+  }
+
+  /**
+   * A heartbeat is acknowledged too, once per place: where we were killed between flush and acknowledgement, the next stream leaves out what we have, and
+   * MariaDB would wait for its acknowledgement for good (MySQL takes what it leaves out for acknowledged).
+   */
+  #acknowledge(reached: SourcePosition | undefined): void {
     if (reached === undefined) return;
-    this.#options.onWaiting(() => this.#connection.send([acknowledgement(reached.file, reached.position)]));
+    const { file, position } = reached;
+    if (file === this.#acknowledged?.file && position === this.#acknowledged.position) return;
+    this.#acknowledged = reached;
+    this.#options.onWaiting(() => this.#connection.send([acknowledgement(file, position)]));
   }
 
   #sourceError(payload: Buffer): ReplicationError {

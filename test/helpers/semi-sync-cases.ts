@@ -1,7 +1,10 @@
+import { cp, mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import type { RowDataPacket } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
 import type { ServerFlavour } from "../../src/sandbox/flavours.ts";
-import { relayEvents, startReceiving, until, untilCaughtUp, withReceiving } from "./receiving.ts";
+import { type Receiving, relayEvents, startReceiving, until, untilCaughtUp, withReceiving } from "./receiving.ts";
 import { query, useServer, withConnection } from "./servers.ts";
 
 export interface SemiSyncVariant {
@@ -88,6 +91,43 @@ export function describeSemiSync({ name, flavour, install, word }: SemiSyncVaria
         await commit;
         expect((await status())["no_tx"]).toBe(0);
       });
+    });
+
+    test("a commit whose acknowledgement we owed when we ended is acknowledged by the next receiver, which does not get it again", async () => {
+      const first = await startReceiving({ source: server().address, start: "now", semiSync: true });
+      let second: Receiving | undefined;
+      let open: () => void = () => {};
+      const gate = new Promise<void>((resolve) => (open = resolve));
+      try {
+        await until(first, "stream", () => first.receiver.status.semiSync);
+        // On disk, but not acknowledged: what a kill at that instant leaves.
+        const flush = first.relay.flush.bind(first.relay);
+        first.relay.flush = async () => {
+          await flush();
+          if (first.receiver.status.transactions > 0) await gate;
+        };
+        const commit = query(server(), "INSERT INTO d.t(v) VALUES('owed')");
+        await until(first, "have the transaction", () => first.receiver.status.transactions === 1);
+        await flush();
+        const left = await mkdtemp(path.join(tmpdir(), "abreast-owed-"));
+        await cp(first.folder, left, { recursive: true, filter: (name) => !name.endsWith(".lock") });
+        second = await startReceiving({
+          source: server().address,
+          start: "now",
+          semiSync: true,
+          folder: left,
+          heartbeatMs: 300,
+          serverId: 4_000_002,
+          uuid: "aaaaaaaa-bbbb-4ccc-8ddd-ffffffffffff",
+        });
+        await commit;
+        expect(second.receiver.status.transactions).toBe(0);
+        expect((await status())["no_tx"]).toBe(0);
+      } finally {
+        await second?.stop();
+        open();
+        await first.stop();
+      }
     });
 
     test("what a client saw committed before the source was killed is in the relay log", async () => {
