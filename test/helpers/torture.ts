@@ -192,6 +192,8 @@ class Stage {
       "--server-id=3",
       // Small files, so that some are removed and some kills fall on a change of file.
       "--relay-file-size=2M",
+      // A commit whose acknowledgement was owed when we were killed waits for a heartbeat.
+      "--heartbeat=500ms",
       "--skip-preflight",
       "--json",
       ...(this.#options.semiSync ? ["--semi-sync"] : []),
