@@ -1,15 +1,17 @@
 import { expect, test } from "vitest";
-import { classify, type StatementClass } from "./classify.ts";
+import { classify, type StatementClass, withoutSettings } from "./classify.ts";
 import { lex } from "./lexer.ts";
 
 const of = (sql: string): StatementClass =>
   classify(
-    lex(Buffer.from(sql), {
-      ansiQuotes: false,
-      noBackslashEscapes: false,
-      characterSet: "utf8mb4",
-      server: { flavour: "mysql", version: { major: 9, minor: 7, patch: 0 } },
-    }),
+    withoutSettings(
+      lex(Buffer.from(sql), {
+        ansiQuotes: false,
+        noBackslashEscapes: false,
+        characterSet: "utf8mb4",
+        server: { flavour: "mysql", version: { major: 9, minor: 7, patch: 0 } },
+      }),
+    ),
   );
 
 test.each([
@@ -93,4 +95,14 @@ test("schemas are found before dots and in statements about them", () => {
 test("an atomic CREATE TABLE … SELECT opens a transaction", () => {
   expect(of("CREATE TABLE `t` (\n `a` int\n) START TRANSACTION").opensTransaction).toBe(true);
   expect(of("CREATE TABLE start(transaction INT)").opensTransaction).toBe(false);
+});
+
+test("MariaDB's SET STATEMENT is what it is for", () => {
+  expect(of("SET STATEMENT max_statement_time=10 FOR INSERT INTO t VALUES(1)").commits).toBe(false);
+  expect(of("set statement sql_mode='', a=(1) for DROP TABLE d.a")).toMatchObject({
+    resume: "tolerate",
+    schemas: ["d"],
+  });
+  expect(of("SET @a=1").commits).toBe(false);
+  expect(of("SET").commits).toBe(false);
 });

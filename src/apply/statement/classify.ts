@@ -32,6 +32,28 @@ const ALWAYS_REPEATABLE = new Set(
 
 const SCHEMA_NAMES_MAX = 64;
 
+/** The tokens of the statement proper: without the settings of MariaDB's `SET STATEMENT … FOR …` around it. */
+export function* withoutSettings(tokens: Iterable<Token>): Generator<Token> {
+  const held: Token[] = [];
+  let state: "start" | "settings" | "proper" = "start";
+  for (const token of tokens) {
+    if (state === "proper") yield token;
+    else if (state === "settings") {
+      if (token.kind === "word" && token.text === "FOR" && token.depth === 0) state = "proper";
+    } else {
+      held.push(token);
+      const [first, second] = held;
+      if (first?.text === "SET" && (second === undefined || second.text === "STATEMENT")) {
+        if (second !== undefined) state = "settings";
+        continue;
+      }
+      yield* held;
+      state = "proper";
+    }
+  }
+  if (state === "start") yield* held;
+}
+
 /** Reads as many tokens as it needs: of a statement that changes rows, only the first ones. */
 export function classify(tokens: Iterable<Token>): StatementClass {
   const list: Token[] = [];

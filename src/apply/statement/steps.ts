@@ -9,7 +9,7 @@ import { isRowsType, ROWS_FLAG, rowsFlags } from "../../binlog/events/rows.ts";
 import { decodeUserVar } from "../../binlog/events/user-var.ts";
 import type { BinlogFormat } from "../../binlog/format.ts";
 import type { SourcePosition } from "../../transaction/transaction.ts";
-import { classify, type StatementClass } from "./classify.ts";
+import { classify, type StatementClass, withoutSettings } from "./classify.ts";
 import { characterSetOnTarget } from "./collations.ts";
 import { ContextState, inUtf8, sessionContextSql, type StatementContext, utf8mb4Collation } from "./context.ts";
 import {
@@ -201,8 +201,8 @@ export class StepBuilder {
     const source = this.#sourceKind(format);
     const context = contextOf(event, query, source);
     const lexContext = lexContextOf(query, source, this.#target);
-    const found = classify(lex(query.sql, lexContext));
-    const tokens = found.commits ? [...lex(query.sql, lexContext)] : [];
+    const found = classify(withoutSettings(lex(query.sql, lexContext)));
+    const tokens = found.commits ? [...withoutSettings(lex(query.sql, lexContext))] : [];
     const shown = showStatement(query.sql, tokens);
     refuseInterrupted(query, shown);
     const translate: TranslateContext = {
