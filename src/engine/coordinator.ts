@@ -7,7 +7,7 @@ import type { Worker } from "../apply/worker.ts";
 import type { BinlogFormat } from "../binlog/format.ts";
 import { createScheduler, type SchedulerState, step } from "../schedule/scheduler.ts";
 import type { Run, SchedulerEffect, SchedulerInput, SchedulerOptions } from "../schedule/scheduler-types.ts";
-import type { Transaction } from "../transaction/transaction.ts";
+import type { RelayPosition, Transaction } from "../transaction/transaction.ts";
 import { advance, copyProgress, gtidText, type Progress } from "./progress.ts";
 
 /** Enough that the largest run can be packed while the one before is applied. */
@@ -19,8 +19,8 @@ export interface CoordinatorOptions {
   progress: Progress;
   intent: Intent | undefined;
   clock: Clock;
-  /** The low-water mark moved; `last` is the newest transaction below it. */
-  onAdvance: (last: Transaction) => void;
+  /** The low-water mark moved; our relay log is done with up to this place. */
+  onAdvance: (relayEnd: RelayPosition) => void;
   onFatal: (error: ReplicationError) => void;
 }
 
@@ -76,6 +76,11 @@ export class Coordinator {
       runs: this.#runs,
       retries: this.#retries,
     };
+  }
+
+  /** The first transaction above the low-water mark. */
+  get oldest(): Transaction | undefined {
+    return this.#transactions.values().next().value;
   }
 
   /** Nothing is waiting and nothing is at work. */
@@ -214,17 +219,17 @@ export class Coordinator {
   }
 
   #advance(lowWater: number): void {
-    let last: Transaction | undefined;
+    let relayEnd: RelayPosition | undefined;
     for (const [ordinal, transaction] of this.#transactions) {
       if (ordinal > lowWater) break;
       advance(this.#progress, transaction);
       this.#transactions.delete(ordinal);
       this.#rows += transaction.rows;
       this.#applied++;
-      last = transaction;
+      relayEnd = transaction.relayEnd;
     }
-    assert(last !== undefined, "the low-water mark moves over at least one transaction");
-    this.#options.onAdvance(last);
+    assert(relayEnd !== undefined, "the low-water mark moves over at least one transaction");
+    this.#options.onAdvance(relayEnd);
     this.nudge();
   }
 

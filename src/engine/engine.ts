@@ -78,7 +78,7 @@ export class Engine {
         progress,
         intent,
         clock: systemClock,
-        onAdvance: (last) => engine.#advanced(last),
+        onAdvance: (relayEnd) => engine.#advanced(relayEnd),
         onFatal: (error) => fail(error),
       });
       const filter = tableFilter(options.copiedTables ?? []);
@@ -156,7 +156,6 @@ export class Engine {
       workers: this.#workers,
       state: "running",
       skipped: 0,
-      last: undefined,
       error: undefined,
     };
     this.#purgeTimer = setInterval(() => void this.#purge(), PURGE_MS);
@@ -241,9 +240,8 @@ export class Engine {
     });
   }
 
-  #advanced(last: Transaction): void {
-    this.#parts.last = last;
-    this.#purgeable = last.relayEnd;
+  #advanced(relayEnd: RelayPosition): void {
+    this.#purgeable = relayEnd;
     this.#checkUntil();
   }
 

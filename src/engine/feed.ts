@@ -31,6 +31,7 @@ export class Feed {
   /** Reached as soon as one of them is. */
   #hold: readonly Goal[] | "now" | undefined;
   #reached: SourcePosition;
+  #waiting: Transaction | undefined;
   #wake: () => void = () => {};
   #closed = false;
   /** Everything up to here was offered or was there before. */
@@ -54,6 +55,11 @@ export class Feed {
 
   get offered(): Readonly<Progress> {
     return this.#offered;
+  }
+
+  /** The next one to be offered, held or without room in the queue. */
+  get waiting(): Transaction | undefined {
+    return this.#waiting;
   }
 
   /**
@@ -111,11 +117,13 @@ export class Feed {
     const { coordinator, onSkipped } = this.#options;
     if (isApplied(this.#base, transaction)) return onSkipped(transaction);
     this.#reached = transaction.start;
+    this.#waiting = transaction;
     if (this.#isHeld()) this.#options.onReached();
     while (!this.#closed && this.#isHeld()) await new Promise<void>((resolve) => (this.#wake = resolve));
     while (!this.#closed && !coordinator.hasRoom) {
       await Promise.race([coordinator.change(), new Promise<void>((resolve) => (this.#wake = resolve))]);
     }
+    this.#waiting = undefined;
     if (this.#closed) return;
     coordinator.offer(transaction);
     advance(this.#offered, transaction);

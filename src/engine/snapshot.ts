@@ -26,8 +26,6 @@ export interface EngineParts {
   feed: Feed;
   workers: readonly Worker[];
   skipped: number;
-  /** The newest applied transaction. */
-  last: Transaction | undefined;
 }
 
 export function describeEngine(parts: EngineParts, nowMs: number): EngineStatus {
@@ -132,16 +130,19 @@ const WORKER_STATES = {
 } as const;
 
 /**
- * How far behind the source the target is: the age of the newest applied transaction by the source's clock, while something waits. 0 when everything
- * received is applied; unknown before the first transaction, and while the receiver has no connection.
+ * How far behind the source the target is: for how long the oldest transaction that is not applied has been committed, by the source's clock. 0 when everything
+ * received is applied; unknown while the receiver has no connection.
  */
-function lagMs({ coordinator, receiver, last, feed }: EngineParts, nowMs: number): number | undefined {
+function lagMs({ coordinator, receiver, feed }: EngineParts, nowMs: number): number | undefined {
   const { facts, position, state } = receiver.status;
   if (facts === undefined) return undefined;
-  const received = position !== undefined && comparePositions(feed.reached, position) < 0;
-  if (coordinator.idle && !received) return state === "Waiting for source to send event" ? 0 : undefined;
-  if (last === undefined || last.committedAtUs === 0) return undefined;
-  return Math.max(0, nowMs + facts.clockOffsetMs - (last.committedAtUs + uncertaintyUs(last.committedAtUs)) / 1000);
+  const committedAtUs = (coordinator.oldest ?? feed.waiting)?.committedAtUs;
+  if (committedAtUs === undefined) {
+    const isReading = position !== undefined && comparePositions(feed.reached, position) < 0;
+    return !isReading && state === "Waiting for source to send event" ? 0 : undefined;
+  }
+  if (committedAtUs === 0) return undefined;
+  return Math.max(0, nowMs + facts.clockOffsetMs - (committedAtUs + uncertaintyUs(committedAtUs)) / 1000);
 }
 
 /**

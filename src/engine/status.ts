@@ -51,7 +51,7 @@ export interface EngineStatus {
     skipped: number;
     ignoredEvents: number;
   };
-  /** Age of the last applied transaction while there is a backlog, by the source's clock; 0 when nothing is waiting; undefined while unknown. */
+  /** How long ago the oldest transaction that is not applied was committed, by the source's clock; 0 when nothing is waiting; undefined while unknown. */
   lagMs: number | undefined;
   /** Bytes of source binlog received but not yet applied. */
   backlogBytes: number;
