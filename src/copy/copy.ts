@@ -219,8 +219,12 @@ class InitialCopy {
     // When one fails the others stop too.
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, this.#signal]);
-    // A reader may be waiting for rows that a silent source never sends.
-    signal.addEventListener("abort", () => streams.forEach((stream) => stream.destroy()), { once: true });
+    const writers = streams.map(
+      (_, number) => new TableWriter(this.#options.target, this.#options.channel, number, signal),
+    );
+    // A reader may be waiting for rows that a silent source never sends, a writer for an answer.
+    const letGo = (): void => [...streams, ...writers].forEach((connected) => connected.destroy());
+    signal.addEventListener("abort", letGo, { once: true });
     const copyOne = async (writer: TableWriter, stream: RowStream, table: SourceTable): Promise<void> => {
       await writer.begin(table, creates.get(table) as string, position);
       let rows = 0;
@@ -232,23 +236,22 @@ class InitialCopy {
       await writer.finish(table, position, rows);
       this.#meter.tableDone(table, rows);
     };
-    const results = await Promise.allSettled(
+    // The one that made the others stop, not what they said then.
+    let cause: unknown;
+    await Promise.all(
       streams.map(async (stream, number) => {
-        const writer = new TableWriter(this.#options.target, this.#options.channel, number, signal);
+        const writer = writers[number] as TableWriter;
         try {
-          for (let table = queue.shift(); table !== undefined; table = queue.shift())
+          for (let table = queue.shift(); table !== undefined; table = queue.shift()) {
             await copyOne(writer, stream, table);
+          }
           await writer.close();
         } catch (error) {
+          cause ??= error;
           stop.abort();
-          writer.destroy();
-          throw error;
         }
       }),
     );
-    const failures = results.filter((result) => result.status === "rejected").map(({ reason }) => reason as unknown);
-    // The first cause, not those that it stopped.
-    const cause = failures.find((failure) => failure instanceof ReplicationError) ?? failures[0];
     if (cause !== undefined) throw withTableAdvice(cause);
   }
 }

@@ -8,6 +8,8 @@ const COM_QUERY = 0x03;
 const ERR = 0xff;
 const EOF = 0xfe;
 const EOF_LENGTH_MAX = 9;
+/** ER_QUERY_INTERRUPTED: what KILL says to a statement at work, before it closes the connection. */
+const INTERRUPTED = 1317;
 
 /**
  * Reads results that are larger than memory: rows are handed on as they come, and the server stops sending when the reader says so. Takes the session over, with the
@@ -59,7 +61,12 @@ export class RowStream {
 
   #receive(payload: Buffer): void {
     if (payload[0] === ERR) {
-      this.#finish(readErrorPacket(payload, this.#connection.server));
+      const error = readErrorPacket(payload, this.#connection.server);
+      this.#finish(
+        error.sqlCode === INTERRUPTED
+          ? new ReplicationError("CONNECTION_LOST", error.message, { where: error.where, cause: error })
+          : error,
+      );
       return;
     }
     const isEof = payload[0] === EOF && payload.length < EOF_LENGTH_MAX;
