@@ -101,6 +101,24 @@ describe("a channel on real servers", () => {
     expect(await applied(options.channel)).toBe(80n);
   });
 
+  test("the lag is the age of what waits longest, and zero when nothing waits", async () => {
+    const options = channelOptions(source(), target());
+    await beginChannel(options);
+    const engine = await Engine.start(options);
+    await engine.pauseAt();
+    await run(source(), "INSERT INTO d.t VALUES (601,1)");
+    const insertedAtMs = Date.now();
+    while ((engine.status().lagMs ?? 0) < 500) {
+      expect(Date.now() - insertedAtMs).toBeLessThan(30_000);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(Date.now() - insertedAtMs).toBeGreaterThan(450);
+    engine.resume();
+    while (engine.status().lagMs !== 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await rows(target(), "SELECT COUNT(*) FROM d.t WHERE id=601")).toEqual([["1"]]);
+    await engine.stop();
+  });
+
   test("with preserved GTIDs the target's executed set is the source's, transaction by transaction", async () => {
     const executed = async (server: () => ReturnType<typeof source>): Promise<string> =>
       (await rows(server(), "SELECT @@GLOBAL.gtid_executed"))[0]?.[0]?.replaceAll("\n", "") ?? "";

@@ -3,7 +3,7 @@ import { type ReplicationError } from "../base/error.ts";
 import { describeAddress } from "../base/server-url.ts";
 import type { RelayLog } from "../relay/relay-log.ts";
 import type { Receiver } from "../source/receiver.ts";
-import { describeId, type SourcePosition, type Transaction } from "../transaction/transaction.ts";
+import { describeId, type SourcePosition } from "../transaction/transaction.ts";
 import { VERSION } from "../version.ts";
 import type { Coordinator } from "./coordinator.ts";
 import type { Feed } from "./feed.ts";
