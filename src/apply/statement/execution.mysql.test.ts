@@ -2,8 +2,10 @@ import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { assembleFiles, binlogFiles } from "../../../test/helpers/assemble.ts";
 import { contents, definitions, replay, runAll } from "../../../test/helpers/replay.ts";
 import { useServer } from "../../../test/helpers/servers.ts";
+import { Session } from "../../wire/session.ts";
 
 const latin1 = (text: string): Buffer => Buffer.from(text, "latin1");
 
@@ -175,6 +177,27 @@ const OF_MARIADB: readonly string[] = [
   "ROLLBACK",
 ];
 
+/** By an account that is not the one that applies. */
+const BY_ANOTHER_ACCOUNT: readonly string[] = [
+  "USE w",
+  "CREATE EVENT mine ON SCHEDULE EVERY 1 YEAR STARTS '2037-01-01 00:00:00' DO SELECT 1",
+  "ALTER EVENT eve COMMENT 'altered'",
+  "CREATE PROCEDURE mine() SELECT CURRENT_USER()",
+  "CREATE DEFINER=CURRENT_USER FUNCTION mine() RETURNS INT DETERMINISTIC RETURN 1",
+  "ALTER PROCEDURE proc COMMENT 'altered'",
+  "CREATE VIEW mine AS SELECT id FROM a",
+  "ALTER VIEW vie AS SELECT id FROM a",
+  "CREATE TRIGGER mine BEFORE DELETE ON a FOR EACH ROW SET @a=CURRENT_USER()",
+  "CREATE DEFINER=CURRENT_USER() TRIGGER mine2 BEFORE UPDATE ON a FOR EACH ROW SET @a=1",
+];
+/** Accounts themselves: between servers of one flavour. */
+const ABOUT_ITSELF: readonly string[] = [
+  "GRANT SELECT ON w.* TO CURRENT_USER()",
+  "REVOKE SELECT ON w.* FROM CURRENT_USER",
+  "SET PASSWORD = %",
+  "ALTER USER CURRENT_USER() ACCOUNT UNLOCK",
+];
+
 const FAST = ["--sync-binlog=0", "--innodb-flush-log-at-trx-commit=2"];
 const WITHOUT_GTIDS = ["--gtid-mode=OFF", "--skip-enforce-gtid-consistency"];
 
@@ -206,6 +229,28 @@ describe.each(PAIRS)("$source to $target", ({ source, target, options, more }) =
 
   test("definitions are the same", async () => {
     await replayed(DEFINITIONS);
+  });
+
+  test("what an account made is that account's, and CURRENT_USER is who ran it", async () => {
+    const user = "`app user`@`127.0.0.1`";
+    await runAll(from(), [
+      `CREATE USER ${user} IDENTIFIED BY 'first'`,
+      `GRANT ALL ON *.* TO ${user} WITH GRANT OPTION`,
+    ]);
+    // Its creation is no business of other flavours.
+    done = assembleFiles(await binlogFiles(from())).transactions.length;
+    await runAll(to(), [`CREATE USER ${user} IDENTIFIED BY 'first'`, `GRANT ALL ON *.* TO ${user} WITH GRANT OPTION`]);
+    const address = { ...from().address, user: "app user", password: "first", tls: "off" } as const;
+    const session = await Session.connect(address);
+    const password = source === "mysql-9.7" ? "'second'" : "PASSWORD('second')";
+    const statements = source === target ? [...BY_ANOTHER_ACCOUNT, ...ABOUT_ITSELF] : BY_ANOTHER_ACCOUNT;
+    for (const statement of statements) await session.execute(statement.replace("%", password));
+    await session.close();
+    await replayed([]);
+    if (source !== target) return;
+    const changed = await Session.connect({ ...address, port: to().address.port, password: "second" });
+    expect(await changed.queryValue("SELECT CURRENT_USER()")).toBe("app user@127.0.0.1");
+    await changed.close();
   });
 
   test("LOAD DATA of a file that only the source has", async () => {
