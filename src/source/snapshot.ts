@@ -22,15 +22,14 @@ export interface SnapshotOptions {
   sessions: number;
   /** Statements for each session before its transaction begins. */
   setUp?: (session: Session) => Promise<void>;
-  /** Run while the server holds still, on a session of its own. Keep it short: all commits wait (not when MariaDB needed no lock). */
-  whileLocked?: (session: Session) => Promise<void>;
-  /** How long to wait for the global read lock, behind statements that run. */
-  lockWaitSeconds?: number;
-  /** Whether a snapshot without an exact position will do: when the user may not lock. */
-  inexactWillDo?: boolean;
+  /**
+   * `exact`, the default: the position is that of the snapshot, or this fails. `about`: a user who may not lock gets the position read beside it. `none`: no position
+   * and no lock; the sessions see one state if nothing writes while they open.
+   */
+  position?: "exact" | "about" | "none";
 }
 
-/** While the lock is waited for, writes wait behind it. */
+/** For the global read lock, behind statements that run; writes wait behind it meanwhile. */
 const LOCK_WAIT_SECONDS = 10;
 /** MariaDB: how often all sessions may open at different positions before we lock. */
 const UNLOCKED_ATTEMPTS = 5;
@@ -77,42 +76,43 @@ async function beginTogether(
   sessions: readonly Session[],
   options: SnapshotOptions,
 ): Promise<Pick<Snapshot, "position" | "exact">> {
+  if (options.position === "none") {
+    await Promise.all(sessions.map((session) => session.execute(BEGIN)));
+    return { position: undefined, exact: false };
+  }
   if (control.serverVersion.has("binlog-snapshot-status")) {
     for (let attempt = 0; attempt < UNLOCKED_ATTEMPTS; attempt++) {
       await Promise.all(sessions.map((session) => session.execute(BEGIN)));
       const positions = await Promise.all(sessions.map(mariadbSnapshotPosition));
       const [first] = positions;
       if (positions.every((position) => position?.file === first?.file && position?.position === first?.position)) {
-        await options.whileLocked?.(control);
         return { position: first === undefined ? undefined : await withGtids(control, first), exact: true };
       }
     }
   }
   try {
-    await lock(control, options.lockWaitSeconds ?? LOCK_WAIT_SECONDS);
+    await lock(control);
   } catch (error) {
-    if (options.inexactWillDo !== true || !(error instanceof SqlError) || !DENIED.has(error.sqlCode)) throw error;
+    if (options.position !== "about" || !(error instanceof SqlError) || !DENIED.has(error.sqlCode)) throw error;
     await Promise.all(sessions.map((session) => session.execute(BEGIN)));
-    await options.whileLocked?.(control);
     return { position: await currentPosition(control), exact: false };
   }
   try {
     await Promise.all(sessions.map((session) => session.execute(BEGIN)));
     const position = await currentPosition(control);
-    await options.whileLocked?.(control);
     return { position, exact: true };
   } finally {
     await control.execute("UNLOCK TABLES").catch(() => {});
   }
 }
 
-async function lock(control: Session, waitSeconds: number): Promise<void> {
-  await control.execute(`SET SESSION lock_wait_timeout=${waitSeconds}`);
+async function lock(control: Session): Promise<void> {
+  await control.execute(`SET SESSION lock_wait_timeout=${LOCK_WAIT_SECONDS}`);
   try {
     await control.execute("FLUSH TABLES WITH READ LOCK");
   } catch (error) {
     if (error instanceof SqlError && error.sqlCode === LOCK_WAIT_TIMEOUT) {
-      throw new ReplicationError("SOURCE", `the global read lock was not to be had within ${waitSeconds} s`, {
+      throw new ReplicationError("SOURCE", `the global read lock was not to be had within ${LOCK_WAIT_SECONDS} s`, {
         where: { server: control.server },
         hint: "look with SHOW FULL PROCESSLIST for the statement or transaction that runs long, and try again when it is over",
         cause: error,

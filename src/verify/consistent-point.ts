@@ -42,7 +42,7 @@ export async function openConsistentPoint(options: PointOptions): Promise<Consis
   if (gate === undefined) return openUngated(options);
   try {
     await gate.hold();
-    const source = await openSnapshot(options.source, snapshotOptions(options, false));
+    const source = await openSnapshot(options.source, snapshotOptions(options, "exact"));
     try {
       if (source.position === undefined) {
         throw new ReplicationError("BINLOG_OFF", "the source does not tell its binlog position", {
@@ -51,7 +51,7 @@ export async function openConsistentPoint(options: PointOptions): Promise<Consis
         });
       }
       await gate.pauseAt(source.position);
-      const target = await openSnapshot(options.target, snapshotOptions(options, true));
+      const target = await openSnapshot(options.target, snapshotOptions(options, "none"));
       return pointOf(source, target, []);
     } catch (error) {
       for (const session of source.sessions) session.destroy();
@@ -63,9 +63,9 @@ export async function openConsistentPoint(options: PointOptions): Promise<Consis
 }
 
 async function openUngated(options: PointOptions): Promise<ConsistentPoint> {
-  const source = await openSnapshot(options.source, snapshotOptions(options, true));
+  const source = await openSnapshot(options.source, snapshotOptions(options, "about"));
   try {
-    const target = await openSnapshot(options.target, snapshotOptions(options, true));
+    const target = await openSnapshot(options.target, snapshotOptions(options, "none"));
     return pointOf(source, target, await doubts(source, target));
   } catch (error) {
     for (const session of source.sessions) session.destroy();
@@ -73,8 +73,8 @@ async function openUngated(options: PointOptions): Promise<ConsistentPoint> {
   }
 }
 
-function snapshotOptions(options: PointOptions, inexactWillDo: boolean): SnapshotOptions {
-  return { sessions: options.sessionsPerSide, setUp, inexactWillDo };
+function snapshotOptions(options: PointOptions, position: "exact" | "about" | "none"): SnapshotOptions {
+  return { sessions: options.sessionsPerSide, setUp, position };
 }
 
 function pointOf(source: Snapshot, target: Snapshot, warnings: string[]): ConsistentPoint {
