@@ -71,6 +71,9 @@ export function intentUpdate(key: WorkerKey, intent: Intent): string {
   return `UPDATE abreast.checkpoint SET intent=${literal(JSON.stringify(intent))} ${whereWorker(key)}`;
 }
 
+/** One row as long as this engine may write. */
+export const ownRowQuery = (key: WorkerKey): string => `SELECT 1 FROM abreast.checkpoint ${whereWorker(key)}`;
+
 export interface WorkerKey {
   channel: string;
   worker: number;

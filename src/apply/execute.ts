@@ -2,7 +2,7 @@ import { assert } from "../base/assert.ts";
 import { ReplicationError } from "../base/error.ts";
 import type { Transaction } from "../transaction/transaction.ts";
 import { SqlError } from "../wire/sql-error.ts";
-import { checkpointUpdate, intentUpdate } from "./checkpoint.ts";
+import { checkpointUpdate, intentUpdate, ownRowQuery } from "./checkpoint.ts";
 import { isPackable, type Job } from "./job.ts";
 import { alreadyDone, schemaFingerprint } from "./statement/fingerprint.ts";
 import type { DdlFacts, Step, StatementStep } from "./statement/steps.ts";
@@ -14,8 +14,8 @@ export type CommitStatement = string;
 
 /**
  * Executes a job up to, not including, its commit. What it changes and the checkpoint are then one open transaction, except:
- * - after a statement with an implicit commit, and after changes that a rollback ends, the checkpoint is a transaction of its own. A crash
- *   between the two is recognised by the intent that was written before (fingerprint.ts); changes of non-transactional tables may be repeated.
+ * - after a statement with an implicit commit, and after changes of non-transactional tables, the checkpoint is a transaction of its own. A crash
+ *   between the two is recognised by the intent that was written before (fingerprint.ts); changes of non-transactional tables may be repeated, or met half done.
  * - with `gtid: preserve` the target's own executed GTIDs are the checkpoint.
  * @returns the statement that commits
  * @throws SqlError, ReplicationError; the caller rolls back
@@ -55,6 +55,16 @@ async function begin(
   if (worker.settings.gtid === "own") requireOwnRow(worker, results[before.length - 1]?.affectedRows);
 }
 
+/** Opens a transaction without the checkpoint in it. */
+async function beginApart(worker: WorkerSession, transaction: Transaction | undefined): Promise<void> {
+  const { session, settings } = worker;
+  if (settings.gtid === "own") {
+    for (const sql of worker.gtidNext(undefined)) await session.execute(sql);
+    requireOwnRow(worker, (await session.execute(ownRowQuery(settings)))[0]?.rows.length);
+  }
+  await session.execute([...worker.gtidNext(transaction), "BEGIN"].join(";"));
+}
+
 export function requireOwnRow(worker: WorkerSession, matchedRows: number | undefined): void {
   if (matchedRows === 1) return;
   throw new ReplicationError("FENCED", `another engine took over channel "${worker.settings.channel}"`, {
@@ -77,14 +87,16 @@ async function executeSteps(
 ): Promise<CommitStatement> {
   const { session, steps: builder } = worker;
   const about = { format: transaction.format, start: transaction.start };
-  const keepsNothingBack = transaction.ending === "rollback";
+  // What no rollback restores stays apart from the checkpoint, which comes after it.
+  const apart = !transaction.transactional;
   let open = false;
   let ddl: DdlFacts | undefined;
   const ensureOpen = async (): Promise<void> => {
     if (open) return;
     open = true;
-    if (keepsNothingBack) await session.execute([...worker.gtidNext(transaction), "BEGIN"].join(";"));
-    else await begin(worker, job, ddl === undefined ? transaction : undefined);
+    const owner = ddl === undefined ? transaction : undefined;
+    if (apart) await beginApart(worker, owner);
+    else await begin(worker, job, owner);
   };
   /** False: a former engine had done all of the transaction. */
   const run = async (steps: Step[]): Promise<boolean> => {
@@ -114,8 +126,8 @@ async function executeSteps(
   }
   await run(builder.push([], about, true));
   if (ddl?.opensTransaction) await session.execute("COMMIT");
-  else if (keepsNothingBack) await session.execute("ROLLBACK");
-  else if (open) return "COMMIT";
+  else if (open && !apart) return "COMMIT";
+  else if (open) await session.execute(transaction.ending === "rollback" ? "ROLLBACK" : "COMMIT");
   else if (ddl === undefined) {
     await begin(worker, job, transaction);
     return "COMMIT";
@@ -201,6 +213,7 @@ async function executeXaEnd(worker: WorkerSession, job: Job, transaction: Transa
   const { session, settings } = worker;
   assert(transaction.xid !== undefined, "an XA transaction has an identifier");
   if (transaction.kind === "xa-commit") {
+    for (const sql of worker.gtidNext(undefined)) await session.execute(sql);
     const prepared = await readPrepared(session, settings.channel, transaction.xid);
     if (prepared === undefined) {
       throw new ReplicationError("UNSUPPORTED", `XA COMMIT ${transaction.xid}, prepared before this channel began`, {
@@ -209,7 +222,8 @@ async function executeXaEnd(worker: WorkerSession, job: Job, transaction: Transa
       });
     }
     await worker.useFormat(prepared.format);
-    const commit = await executeSteps(worker, job, { ...transaction, format: prepared.format }, [prepared.events]);
+    const whole = { ...transaction, format: prepared.format, transactional: true };
+    const commit = await executeSteps(worker, job, whole, prepared.events);
     assert(commit === "COMMIT", "a prepared transaction holds nothing that commits by itself");
   } else await begin(worker, job, transaction);
   await forgetPrepared(session, settings.channel, transaction.xid);

@@ -51,11 +51,13 @@ export class WorkerSession {
     this.#steps?.forget();
   }
 
-  /** Tells the server the format of the events to come, unless it knows. MySQL's GTID_NEXT is undetermined afterwards: `gtidNext` must come before any statement. */
+  /** Tells the server the format of the events to come, unless it knows. */
   async useFormat(format: BinlogFormat): Promise<void> {
     this.eventBytesSent = 0;
     if (format === this.#format) return;
     await this.session.execute(formatStatement(format, this.settings.facts.flavour));
+    // MySQL's GTID_NEXT is undetermined after it, and then every statement but SET is refused, ROLLBACK too.
+    if (this.settings.facts.flavour === "mysql") await this.session.execute("SET GTID_NEXT='AUTOMATIC'");
     this.#format = format;
     const room = Math.floor(((this.settings.packetBytesMax - PREFIX_BYTES_RESERVED) * 3) / 4);
     this.#builder = new BinlogStatementBuilder(

@@ -1,6 +1,6 @@
 import { assert } from "../base/assert.ts";
 import { systemClock } from "../base/clock.ts";
-import { ReplicationError } from "../base/error.ts";
+import { ReplicationError, type Retry } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
 import type { ServerAddress } from "../base/server-url.ts";
 import { describeId } from "../transaction/transaction.ts";
@@ -17,7 +17,7 @@ export interface WorkerEvents {
   lost(worker: number): void;
   executed(worker: number): void;
   committed(worker: number): void;
-  failed(worker: number, retry: "now" | "later" | "never", error: ReplicationError): void;
+  failed(worker: number, retry: Retry, error: ReplicationError): void;
   /** Nothing that this engine does can help: another engine has the channel, the password is wrong. */
   fatal(error: ReplicationError): void;
 }
@@ -157,16 +157,17 @@ export class Worker {
       await session.session.execute("ROLLBACK");
       await session.session.execute(session.gtidNext(undefined).join(";") || "DO 0");
     } catch {
-      return this.#sessionLost(told);
+      session.session.destroy();
+      return this.#sessionLost(explained, explained.retry);
     }
     this.#enter({ name: "idle" });
     this.#options.events.failed(this.#worker, explained.retry, explained);
   }
 
-  #sessionLost(error: ReplicationError): Promise<void> | void {
+  #sessionLost(error: ReplicationError, retry: Retry = "later"): Promise<void> | void {
     if (this.#phase.name === "stopped") return;
     this.#enter({ name: "connecting" });
-    this.#options.events.failed(this.#worker, "later", error);
+    this.#options.events.failed(this.#worker, retry, error);
     this.#options.events.lost(this.#worker);
     return this.start();
   }

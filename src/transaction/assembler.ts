@@ -283,6 +283,7 @@ export class Assembler {
       mariadbFlags: open.mariadbFlags,
       committedAtUs: open.committedAtUs === 0 ? seconds * 1_000_000 : open.committedAtUs,
       ending,
+      transactional: endsTransactionally(last),
       xid: open.xid,
       tables: body.tables,
       schemas: body.schemas,
@@ -339,6 +340,11 @@ function kindOf(open: Open, ending: Transaction["ending"], rowEvents: number): T
   if (rowEvents === 0) return "empty";
   // Its rows are to be undone where the target's engine can: nothing to pack with others.
   return ending === "rollback" ? "mixed" : "rows";
+}
+
+function endsTransactionally(last: Buffer): boolean {
+  const type = eventType(last);
+  return type === EVENT_TYPE.XID || type === EVENT_TYPE.XA_PREPARE;
 }
 
 /** A Query event's second field: whole seconds that it took, so that timestamp (its begin) and this give its end. */

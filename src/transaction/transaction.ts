@@ -77,6 +77,11 @@ export interface Transaction {
   committedAtUs: number;
   /** How it ends: a transaction that ends in `rollback` changed non-transactional tables only. */
   ending: "commit" | "rollback" | "implicit" | "prepare";
+  /**
+   * It ends in Xid or XA_PREPARE: all that it changed could be rolled back. Otherwise (Query COMMIT, ROLLBACK, a lone statement) it may have changed tables that no
+   * rollback restores, and servers with enforce_gtid_consistency refuse it beside changes of others.
+   */
+  transactional: boolean;
   /** Quoted XA identifier as the server writes it (`X'31',X'',1`), on the three xa kinds. */
   xid: string | undefined;
   /** `schema.table` of every table map in it, each once; for statements the default schema is in `schemas`. */

@@ -1,13 +1,17 @@
 import { afterAll, beforeAll, expect } from "vitest";
 import { ReplicationError } from "../../src/base/error.ts";
+import { type Log, silentLog } from "../../src/base/log.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import type { EngineOptions } from "../../src/engine/options.ts";
-import { parseGtids } from "../../src/engine/progress.ts";
+import { comparePositions, parseGtids } from "../../src/engine/progress.ts";
 import { coversGtids } from "../../src/relay/state.ts";
 import type { ServerFlavour } from "../../src/sandbox/flavours.ts";
 import type { SandboxServer } from "../../src/sandbox/start.ts";
 import { verifyTables } from "../../src/verify/verify.ts";
+import type { EngineStatus } from "../../src/engine/status.ts";
+import type { SourceFacts } from "../../src/source/facts.ts";
 import { readNow } from "../../src/source/now.ts";
+import type { Session } from "../../src/wire/session.ts";
 import { channelOptions, rows, withSession } from "./channel.ts";
 import { useServer } from "./servers.ts";
 
@@ -16,6 +20,9 @@ export type Statements = readonly (string | Buffer)[];
 
 /** Nobody's data: crashes are tested elsewhere. */
 export const RELAXED = ["--sync-binlog=0", "--innodb-flush-log-at-trx-commit=0"];
+
+/** Less than a test may take, so that the test says what the engine was at. */
+const SETTLE_MS_MAX = 30_000;
 
 const NAMES: Readonly<Record<ServerFlavour, string>> = {
   "mysql-5.6": "MySQL 5.6",
@@ -35,6 +42,11 @@ export class Link {
   readonly #overrides: Partial<EngineOptions>;
   #options: EngineOptions | undefined;
   #engine: Engine | undefined;
+  readonly #told: string[] = [];
+  readonly #log: Log = {
+    ...silentLog,
+    warn: (message, fields) => this.#told.push(`${message} ${JSON.stringify(fields ?? {})}`),
+  };
   /** What ended the engine. */
   #end: Promise<unknown> = Promise.resolve(undefined);
 
@@ -63,7 +75,7 @@ export class Link {
   /** Makes sure that an engine runs. */
   async ensure(): Promise<void> {
     if (this.#engine !== undefined && ["running", "paused"].includes(this.#engine.status().state)) return;
-    this.#options = channelOptions(this.source(), this.target(), this.#overrides);
+    this.#options = channelOptions(this.source(), this.target(), { log: this.#log, ...this.#overrides });
     await this.#start();
   }
 
@@ -89,13 +101,22 @@ export class Link {
 
   /** Waits until everything that the source has now is applied. Throws what stopped the engine. */
   async settle(): Promise<void> {
-    const { gtids } = await withSession(this.source(), (session) =>
-      readNow(session, { gtids: session.serverVersion.flavour }),
+    const now = await withSession(this.source(), async (session) =>
+      readNow(session, { gtids: await gtidsOf(session) }),
     );
+    const isThere = (position: EngineStatus["applied"]["position"]): boolean => {
+      if (now.gtids.kind !== "none") return coversGtids(parseGtids(position?.gtids ?? ""), now.gtids);
+      return now.source !== undefined && position !== undefined && comparePositions(position, now.source) >= 0;
+    };
+    const giveUpMs = performance.now() + SETTLE_MS_MAX;
     for (;;) {
-      const { state, applied } = this.engine.status();
-      if (coversGtids(parseGtids(applied.position?.gtids ?? ""), gtids)) return;
-      if (state !== "running") throw ((await this.#end) ?? new Error(`${this.name}: the engine ended`)) as Error;
+      const status = this.engine.status();
+      if (isThere(status.applied.position)) return;
+      if (status.state !== "running") throw ((await this.#end) ?? new Error(`${this.name}: the engine ended`)) as Error;
+      if (performance.now() > giveUpMs) {
+        const told = this.#told.slice(-10).join("\n");
+        throw new Error(`${this.name} does not catch up: ${JSON.stringify(status)}\n${told}`);
+      }
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   }
@@ -123,6 +144,11 @@ export class Link {
   }
 }
 
+async function gtidsOf(session: Session): Promise<SourceFacts["gtids"]> {
+  if (session.serverVersion.flavour === "mariadb") return "mariadb";
+  return (await session.queryValue("SELECT @@GLOBAL.gtid_mode")) === "ON" ? "mysql" : "none";
+}
+
 /**
  * A source, the targets that it is replicated to, and the schema in which its cases work: one of its own, so that several sources can have a target in common.
  */
@@ -131,7 +157,7 @@ export class Field {
   readonly name: string;
   readonly schema: string;
   readonly source: () => SandboxServer;
-  readonly links: readonly Link[];
+  readonly links: Link[];
 
   constructor(
     flavour: ServerFlavour,
