@@ -62,6 +62,17 @@ test("a collation that the target lacks becomes the nearest one, with a warning"
   );
 });
 
+test("MariaDB's newer collations have a nearest one in each of their character sets", () => {
+  const to = { ...M97, collations: new Set([...M97.collations, "utf16_unicode_520_ci", "ucs2_bin"]) };
+  for (const [given, nearest] of [
+    ["utf8mb4_uca1400_ai_ci", "utf8mb4_0900_ai_ci"],
+    ["utf16_uca1400_ai_ci", "utf16_unicode_520_ci"],
+    ["ucs2_uca1400_nopad_as_cs", "ucs2_bin"],
+  ]) {
+    expect(translateDefinition(`COLLATE ${given}`, MARIADB, to).statement).toBe(`COLLATE ${nearest}`);
+  }
+});
+
 test("one that has no near relative keeps its name, for the target to refuse", () => {
   expect(translateDefinition("COLLATE utf8mb4_zh_0900_as_cs", M97, MARIADB).statement).toBe(
     "COLLATE utf8mb4_zh_0900_as_cs",

@@ -95,10 +95,10 @@ function nearest(collation: string): string[] {
       kind === "ai_ci" ? ["utf8mb4_unicode_520_nopad_ci", "utf8mb4_unicode_520_ci", "utf8mb4_unicode_ci"] : [];
     return [`utf8mb4_uca1400_nopad_${kind}`, ...older];
   }
-  const mariadb = /^utf8mb4_uca1400_(nopad_)?(ai|as)_(ci|cs)$/.exec(collation);
+  const mariadb = /^(utf8mb4|utf8mb3|ucs2|utf16|utf32)_uca1400_(?:nopad_)?(ai|as)_(ci|cs)$/.exec(collation);
   if (mariadb !== null) {
-    const [, , accent, letterCase] = mariadb;
-    return [`utf8mb4_0900_${accent}_${letterCase}`, "utf8mb4_unicode_520_ci"];
+    const [, charset, accent, letterCase] = mariadb;
+    return [`${charset}_0900_${accent}_${letterCase}`, `${charset}_${letterCase === "ci" ? "unicode_520_ci" : "bin"}`];
   }
   const charset = /^([a-z0-9]+)_(.*)nopad_(.*)$/.exec(collation);
   if (charset !== null) return [`${charset[1]}_${charset[2]}${charset[3]}`];
