@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { link, mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { TemporaryFolder } from "../../src/bench/temporary-folder.ts";
 import { createPrng, type Prng } from "../../src/base/prng.ts";
 import type { EngineStatus } from "../../src/engine/status.ts";
 import { ControlClient } from "../../src/http/client.ts";
@@ -42,19 +42,19 @@ export interface TortureReport {
 /** Replicates under a load, hits, and in the end counts. Servers and folders are gone afterwards. */
 export async function torture(options: TortureOptions): Promise<TortureReport> {
   const startMs = performance.now();
-  const folder = await mkdtemp(path.join(tmpdir(), "abreast-torture-"));
+  const folder = new TemporaryFolder("torture");
   const { flavour, onProgress } = options;
   const source = await startServer({ flavour, serverId: 1, options: sourceOptions(options), onProgress });
   const target = await startServer({ flavour, serverId: 2, onProgress });
   const wires = [await Wire.between(source), await Wire.between(target)] as const;
-  const stage = new Stage(options, folder, source, target, wires);
+  const stage = new Stage(options, folder.path, source, target, wires);
   try {
     return { ...(await stage.run()), seconds: (performance.now() - startMs) / 1000 };
   } finally {
     await stage.end();
     await Promise.all(wires.map((wire) => wire.stop()));
     await Promise.all([source.stop(), target.stop()]);
-    await rm(folder, { recursive: true, force: true });
+    folder.remove();
   }
 }
 
