@@ -10,6 +10,7 @@ export function localEngineSettings(): Omit<
     [
       "packTransactions",
       "packBytes",
+      "packTime",
       "transactionMemory",
       "relayFileSize",
       "relayTotalSize",
@@ -25,6 +26,7 @@ export function localEngineSettings(): Omit<
     semiSync: false,
     packTransactionsMax: values.packTransactions,
     packBytesMax: values.packBytes,
+    packMsMax: values.packTime,
     transactionBytesInMemoryMax: values.transactionMemory,
     relayFileBytesMax: values.relayFileSize,
     relayTotalBytesMax: values.relayTotalSize,

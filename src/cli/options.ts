@@ -164,6 +164,12 @@ const optionsSchema = z.object({
     what: "most binlog bytes in one target commit of several transactions",
     why: "500 transactions of 2 KB are 1 MB; the double leaves the number of transactions in charge for usual loads, and keeps a commit of wide rows short.",
   }),
+  packTime: duration(1, 60_000).prefault("500ms").register(optionNotes, {
+    group: "Apply",
+    placeholder: "TIME",
+    what: "how long one target commit of several transactions may take, by what the ones before took",
+    why: "What is packed becomes visible together, so this is the most that packing adds to the lag of its first transaction. At the speed of a usual target the other two limits come first.",
+  }),
   transactionMemory: size(64 * KIB, GIB)
     .prefault("8M")
     .register(optionNotes, {

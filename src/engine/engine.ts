@@ -73,6 +73,7 @@ export class Engine {
           commitOrder: options.commitOrder,
           packTransactionsMax: options.gtid === "preserve" ? 1 : options.packTransactionsMax,
           packBytesMax: options.packBytesMax,
+          packMsMax: options.packMsMax,
           retriesMax: options.transactionRetries,
         },
         progress,

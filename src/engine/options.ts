@@ -21,6 +21,7 @@ export interface EngineOptions {
   /** Limits of one packed run. */
   packTransactionsMax: number;
   packBytesMax: number;
+  packMsMax: number;
   /** Above this a transaction is streamed from the relay log instead of being held in memory. */
   transactionBytesInMemoryMax: number;
   relayFileBytesMax: number;

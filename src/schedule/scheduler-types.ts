@@ -31,6 +31,8 @@ export interface SchedulerOptions {
   commitOrder: "preserve" | "relaxed";
   packTransactionsMax: number;
   packBytesMax: number;
+  /** How long a run may be expected to take, by what former runs took per byte. */
+  packMsMax: number;
   /** How often a run is tried again after a temporary failure before the scheduler halts. */
   retriesMax: number;
 }

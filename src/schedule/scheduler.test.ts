@@ -64,6 +64,7 @@ function drive(
     commitOrder: "preserve",
     packTransactionsMax: pack,
     packBytesMax: 100,
+    packMsMax: 1_000,
     retriesMax: 1_000_000,
   });
   const committed: Run[] = [];

@@ -34,6 +34,8 @@ export interface SchedulerState {
   /** Sums over transactions without a run. */
   pendingTransactions: number;
   pendingBytes: number;
+  /** What former runs took to execute, and their bytes; the longer ago, the less it counts. */
+  spent: { ms: number; bytes: number };
 }
 
 interface Entry {
@@ -46,7 +48,8 @@ interface Entry {
 export type WorkerSlot =
   | { phase: "absent"; run: undefined }
   | { phase: "idle"; run: undefined }
-  | { phase: "executing" | "waiting" | "committing"; run: Run }
+  | { phase: "executing"; run: Run; sinceMs: number }
+  | { phase: "waiting" | "committing"; run: Run }
   | { phase: "backing-off"; run: Run; retryAtMs: number; sessionUp: boolean };
 
 export function createScheduler(options: SchedulerOptions): SchedulerState {
@@ -63,6 +66,7 @@ export function createScheduler(options: SchedulerOptions): SchedulerState {
     nextRunId: 1,
     pendingTransactions: 0,
     pendingBytes: 0,
+    spent: { ms: 0, bytes: 0 },
   };
 }
 
@@ -73,7 +77,7 @@ export function step(state: SchedulerState, input: SchedulerInput, nowMs: number
   if (!state.halted) {
     retry(state, nowMs, effects);
     giveTurns(state, effects);
-    dispatch(state, effects);
+    dispatch(state, nowMs, effects);
     if (state.draining && state.workers.every((slot) => slot.run === undefined)) effects.push({ type: "drained" });
   }
   return effects;
@@ -85,6 +89,7 @@ function accept(state: SchedulerState, input: SchedulerInput, nowMs: number, eff
       return enqueue(state, input.transaction);
     case "executed": {
       const run = runOf(state, input.worker, "executing");
+      learn(state, input.worker, nowMs);
       state.workers[input.worker] = { phase: "waiting", run };
       return;
     }
@@ -193,7 +198,7 @@ function retry(state: SchedulerState, nowMs: number, effects: SchedulerEffect[])
     } else if (!slot.sessionUp) continue;
     else if (slot.retryAtMs > nowMs) effects.push({ type: "wake", atMs: slot.retryAtMs });
     else {
-      state.workers[worker] = { phase: "executing", run: slot.run };
+      state.workers[worker] = { phase: "executing", run: slot.run, sinceMs: nowMs };
       effects.push({ type: "execute", worker, run: slot.run });
     }
   }
@@ -208,13 +213,13 @@ function giveTurns(state: SchedulerState, effects: SchedulerEffect[]): void {
   }
 }
 
-function dispatch(state: SchedulerState, effects: SchedulerEffect[]): void {
+function dispatch(state: SchedulerState, nowMs: number, effects: SchedulerEffect[]): void {
   if (state.draining) return;
   for (const [worker, slot] of state.workers.entries()) {
     if (slot.phase !== "idle") continue;
     const run = nextRun(state);
     if (run === undefined) return;
-    state.workers[worker] = { phase: "executing", run };
+    state.workers[worker] = { phase: "executing", run, sinceMs: nowMs };
     effects.push({ type: "execute", worker, run });
   }
 }
@@ -223,7 +228,7 @@ function dispatch(state: SchedulerState, effects: SchedulerEffect[]): void {
 function nextRun(state: SchedulerState): Run | undefined {
   const start = firstReady(state);
   if (start === undefined) return undefined;
-  const { packBytesMax } = state.options;
+  const bytesMax = runBytesMax(state);
   const first = at(state, start).transaction;
   const run: Run = {
     id: state.nextRunId++,
@@ -243,13 +248,27 @@ function nextRun(state: SchedulerState): Run | undefined {
     const next = state.window[end];
     if (next === undefined || next.phase !== "pending") break;
     if (next.transaction.alone || next.transaction.startsRun) break;
-    if (end - start >= transactionsMax || run.bytes + next.transaction.bytes > packBytesMax) break;
+    if (end - start >= transactionsMax || run.bytes + next.transaction.bytes > bytesMax) break;
     if (!isReady(state, end, run.first)) break;
     run.last = next.transaction.ordinal;
     run.bytes += next.transaction.bytes;
     run.rows += next.transaction.rows;
   }
   return run;
+}
+
+/** What a run adds to the experience fades by a quarter with each later one: a slow run (a lock, a busy target) is forgotten soon. */
+const FADING = 0.75;
+
+function learn(state: SchedulerState, worker: number, nowMs: number): void {
+  const slot = slotOf(state, worker);
+  if (slot.phase !== "executing") return;
+  const { ms, bytes } = state.spent;
+  state.spent = { ms: ms * FADING + nowMs - slot.sinceMs, bytes: bytes * FADING + slot.run.bytes };
+}
+
+function runBytesMax({ options, spent }: SchedulerState): number {
+  return Math.min(options.packBytesMax, spent.ms === 0 ? Infinity : (options.packMsMax * spent.bytes) / spent.ms);
 }
 
 function firstReady(state: SchedulerState): number | undefined {

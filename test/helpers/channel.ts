@@ -32,6 +32,7 @@ export function channelOptions(
     semiSync: false,
     packTransactionsMax: 500,
     packBytesMax: 4 * MIB,
+    packMsMax: 500,
     transactionBytesInMemoryMax: 16 * MIB,
     relayFileBytesMax: 64 * MIB,
     relayTotalBytesMax: 1024 * MIB,

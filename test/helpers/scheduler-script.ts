@@ -9,7 +9,7 @@ const POLICIES: Record<string, () => Policy> = { single: singlePolicy };
  * Plays a text script against the scheduler. A script is a list of blocks: commands, a line `----`, what the scheduler answers, an empty line.
  * Lines that start with `#` are prose. The commands:
  *
- *     scheduler workers=2 policy=single order=preserve pack=3 bytes=1000 retries=2
+ *     scheduler workers=2 policy=single order=preserve pack=3 bytes=1000 ms=500 retries=2
  *     transactions 1-5 bytes=10 alone new-format
  *     executed w0 / committed w0             what a worker tells
  *     failed w0 now|later|never              it rolled its run back
@@ -59,6 +59,7 @@ class Player {
         commitOrder: options.get("order") === "relaxed" ? "relaxed" : "preserve",
         packTransactionsMax: number("pack", 100),
         packBytesMax: number("bytes", 1_000_000),
+        packMsMax: number("ms", 1_000_000),
         retriesMax: number("retries", 10),
       });
       return Array.from({ length: workers }, (_, worker) => this.#step({ type: "worker-ready", worker })).flat();

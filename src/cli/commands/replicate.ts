@@ -102,6 +102,7 @@ function engineOptions(config: Config<OptionName>, log: Log): EngineOptions {
     semiSync: values.semiSync,
     packTransactionsMax: values.packTransactions,
     packBytesMax: values.packBytes,
+    packMsMax: values.packTime,
     transactionBytesInMemoryMax: values.transactionMemory,
     relayFileBytesMax: values.relayFileSize,
     relayTotalBytesMax: values.relayTotalSize,
