@@ -167,8 +167,9 @@ async function executeDdl(
       requireOwnRow(worker, (await session.execute(intentUpdate(settings, intent)))[0]?.affectedRows);
     }
   }
-  for (const sql of step.setup) await session.execute(sql);
+  // First: with the GTID of the transaction before it, MySQL refuses the USE of a setup.
   for (const sql of worker.gtidNext(transaction)) await session.execute(sql);
+  for (const sql of step.setup) await session.execute(sql);
   await meetsExpectation(session.execute(step.text), step, begun);
   return true;
 }
@@ -187,6 +188,9 @@ async function meetsExpectation(
     throw new SqlError(error.code, `${withoutSecrets(error, step)}, in: ${step.shown}`, error.sqlCode, error.sqlState, {
       retry: error.retry,
       where: error.where,
+      ...(LOCAL_REFUSED.has(error.sqlCode)
+        ? { hint: "on the target, SET GLOBAL local_infile=ON; then start again" }
+        : {}),
       cause: error.cause,
     });
   }
@@ -197,6 +201,9 @@ async function meetsExpectation(
     { hint: "compare the tables with `abreast verify`: the target held something else than the source" },
   );
 }
+
+/** ER_NOT_ALLOWED_COMMAND (to MySQL 5.7, MariaDB) and ER_CLIENT_LOCAL_FILES_DISABLED: LOAD DATA in statement format needs LOCAL. */
+const LOCAL_REFUSED = new Set([1148, 3948]);
 
 /** A syntax error repeats the statement's text from where it is wrong, which in one about accounts may be a password. */
 const withoutSecrets = ({ message }: SqlError, step: Exclude<Step, { kind: "rows" }>): string =>

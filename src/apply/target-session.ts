@@ -22,7 +22,7 @@ export async function openWorkerSession(
   worker: number,
   log: Log,
 ): Promise<Session> {
-  const session = await Session.connect(address);
+  const session = await Session.connect(address, { localFiles: true });
   try {
     await session.execute(settings(session.serverVersion));
     const name = literal(lockName(channel, worker));

@@ -19,6 +19,7 @@ export interface WorkerSettings extends WorkerKey {
   readBody: (transaction: Transaction) => BodyBatches;
 }
 
+const AUTOMATIC = "SET GTID_NEXT='AUTOMATIC'";
 /** Events per BINLOG statement: enough to make the round trip cheap, little enough to show progress and to stay below any max_allowed_packet. */
 const STATEMENT_EVENT_BYTES_MAX = 2 * 1024 * 1024;
 /** The statements around a BINLOG in the same query: a GTID set may be long. */
@@ -55,9 +56,12 @@ export class WorkerSession {
   async useFormat(format: BinlogFormat): Promise<void> {
     this.eventBytesSent = 0;
     if (format === this.#format) return;
-    await this.session.execute(formatStatement(format, this.settings.facts.flavour));
-    // MySQL's GTID_NEXT is undetermined after it, and then every statement but SET is refused, ROLLBACK too.
-    if (this.settings.facts.flavour === "mysql") await this.session.execute("SET GTID_NEXT='AUTOMATIC'");
+    const statement = formatStatement(format, this.settings.facts.flavour);
+    if (this.settings.facts.flavour === "mysql") {
+      // With the GTID of the transaction before it the statement is refused, and after it GTID_NEXT is undetermined: then all but SET is refused, ROLLBACK too.
+      await this.session.execute(`${AUTOMATIC};${statement}`);
+      await this.session.execute(AUTOMATIC);
+    } else await this.session.execute(statement);
     this.#format = format;
     const room = Math.floor(((this.settings.packetBytesMax - PREFIX_BYTES_RESERVED) * 3) / 4);
     this.#builder = new BinlogStatementBuilder(
@@ -70,7 +74,7 @@ export class WorkerSession {
   /** What must come before a BEGIN or a statement with an implicit commit. */
   gtidNext(transaction: Transaction | undefined): string[] {
     if (this.settings.facts.flavour === "mariadb") return [];
-    if (this.settings.gtid === "own" || transaction === undefined) return ["SET GTID_NEXT='AUTOMATIC'"];
+    if (this.settings.gtid === "own" || transaction === undefined) return [AUTOMATIC];
     if (transaction.id.kind !== "mysql") {
       throw new ReplicationError("UNSUPPORTED", "a transaction without a GTID cannot keep its GTID on the target", {
         where: transaction.end,

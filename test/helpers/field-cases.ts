@@ -138,7 +138,7 @@ export class Link {
       target: this.target().address,
       schemas: [schema],
     });
-    const faults = report.tables.filter((table) => !table.identical);
+    const faults = report.tables.filter((table) => !table.identical).map((table) => JSON.stringify(table));
     expect(faults, `${this.name}: tables differ`).toEqual([]);
     expect(report.tables.length, `${this.name}: tables compared`).toBeGreaterThan(0);
   }
