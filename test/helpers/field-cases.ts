@@ -207,6 +207,18 @@ export class Field {
     }
   }
 
+  /** The same rows on every target as on the source. */
+  async expectSame(sql: string, links: readonly Link[] = this.links): Promise<(string | null)[][]> {
+    const ask = (server: SandboxServer): Promise<(string | null)[][]> =>
+      withSession(server, async (session) => {
+        await session.execute(`USE ${this.schema}`);
+        return (await session.execute(sql)).at(-1)?.rows ?? [];
+      });
+    const wanted = await ask(this.source());
+    for (const link of links) expect(await ask(link.target()), `${sql}: ${link.name}`).toEqual(wanted);
+    return wanted;
+  }
+
   async value(sql: string): Promise<string | null> {
     return (await rows(this.source(), sql))[0]?.[0] ?? null;
   }

@@ -59,7 +59,7 @@ test("CURRENT_USER is the account of the event where it stands for one", () => {
   expect(translated("CREATE DEFINER=CURRENT_USER PROCEDURE p() SELECT CURRENT_USER()", about)).toEqual([
     `CREATE DEFINER=${account} PROCEDURE p() SELECT CURRENT_USER()`,
   ]);
-  expect(translated("ALTER EVENT e DISABLE", about)).toEqual([`ALTER DEFINER=${account} EVENT e DISABLE`]);
+  expect(translated("ALTER EVENT e COMMENT 'x'", about)).toEqual([`ALTER DEFINER=${account} EVENT e COMMENT 'x'`]);
   expect(translated("DROP USER `current_user`, x", about)).toEqual(["DROP USER `current_user`, x"]);
 });
 

@@ -1,5 +1,6 @@
 import { ReplicationError } from "../../base/error.ts";
 import { collationOnTarget } from "./collations.ts";
+import { eventStatusEdits } from "./event-status.ts";
 import { type LexContext, replaceRanges, type Token } from "./lexer.ts";
 import { isMariadb, isMysql, type ServerKind, type TargetFacts } from "./target.ts";
 
@@ -33,6 +34,7 @@ export function translateDdl(sql: Buffer, tokens: readonly Token[], context: Tra
     ...invokerEdits(tokens, context),
     ...collationEdits(tokens, context),
     ...utf8mb4Edits(tokens, context),
+    ...eventStatusEdits(tokens, target),
   ];
   if (!isMysql(target, 8, 0, 21)) edits.push(...startTransactionEdits(tokens));
   if (source.flavour !== target.flavour) edits.push(...engineEdits(tokens, context));
