@@ -1,8 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 const CLI = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../bin/abreast.mjs");
+
+/** Where util-linux is: the kernel ends the process when a test runner is ended without time for anything. */
+const SETPRIV = ["/usr/bin/setpriv", "/bin/setpriv"].find((place) => existsSync(place));
+const BOUND_TO_US = SETPRIV === undefined ? [] : [SETPRIV, "--pdeathsig", "KILL"];
 
 /** How a process ended: an exit code, or the signal that ended it. */
 export type ProcessEnd = number | NodeJS.Signals;
@@ -16,7 +21,8 @@ export class CliProcess {
   #end: ProcessEnd | undefined;
 
   constructor(args: readonly string[], environment: Record<string, string> = {}) {
-    this.#child = spawn(process.execPath, [CLI, ...args], {
+    const [file, ...rest] = [...BOUND_TO_US, process.execPath, CLI, ...args] as [string, ...string[]];
+    this.#child = spawn(file, rest, {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, ...environment },
     });

@@ -1,3 +1,4 @@
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { TemporaryFolder } from "../../src/bench/temporary-folder.ts";
@@ -43,7 +44,8 @@ export async function torture(options: TortureOptions): Promise<TortureReport> {
   const startMs = performance.now();
   const folder = new TemporaryFolder("torture");
   const { flavour, onProgress } = options;
-  const source = await startServer({ flavour, serverId: 1, options: sourceOptions(options), onProgress });
+  const sourceSettings = await sourceOptions(options, folder.path);
+  const source = await startServer({ flavour, serverId: 1, options: sourceSettings, onProgress });
   const target = await startServer({ flavour, serverId: 2, onProgress });
   const wires = [await Wire.between(source), await Wire.between(target)] as const;
   const stage = new Stage(options, folder.path, source, target, wires);
@@ -58,24 +60,29 @@ export async function torture(options: TortureOptions): Promise<TortureReport> {
 }
 
 /** A commit waits for the acknowledgement for as long as it takes: with the servers' default of 10 s a slow restart would look like a loss. */
-const SEMI_SYNC_OPTIONS = {
-  mysql: [
-    "--plugin-load-add=semisync_source.so",
-    "--loose-rpl-semi-sync-source-enabled=ON",
-    "--loose-rpl-semi-sync-source-timeout=3600000",
-  ],
-  mariadb: [
-    "--rpl-semi-sync-master-enabled=ON",
-    "--rpl-semi-sync-master-timeout=3600000",
-    "--rpl-semi-sync-master-wait-point=AFTER_SYNC",
-  ],
-} as const;
+const SEMI_SYNC_TIMEOUT_MS = 3_600_000;
 
-function sourceOptions({ flavour, semiSync }: TortureOptions): readonly string[] {
+async function sourceOptions({ flavour, semiSync }: TortureOptions, folder: string): Promise<readonly string[]> {
   // A source that loses transactions in a crash has lost them for everybody: that is not what is tested.
   const durable = ["--sync-binlog=1", "--innodb-flush-log-at-trx-commit=1", "--max-binlog-size=4M"];
   if (!semiSync) return durable;
-  return [...durable, ...SEMI_SYNC_OPTIONS[flavour.startsWith("mariadb") ? "mariadb" : "mysql"]];
+  if (flavour.startsWith("mysql")) {
+    return [
+      ...durable,
+      "--plugin-load-add=semisync_source.so",
+      "--loose-rpl-semi-sync-source-enabled=ON",
+      `--loose-rpl-semi-sync-source-timeout=${SEMI_SYNC_TIMEOUT_MS}`,
+    ];
+  }
+  // MariaDB 10.11 waits for acknowledgements also of what it commits in crash recovery, before it lets anybody connect: on only once that is done.
+  const initFile = path.join(folder, "semi-sync.sql");
+  await writeFile(initFile, "SET GLOBAL rpl_semi_sync_master_enabled=ON;\n");
+  return [
+    ...durable,
+    `--init-file=${initFile}`,
+    `--rpl-semi-sync-master-timeout=${SEMI_SYNC_TIMEOUT_MS}`,
+    "--rpl-semi-sync-master-wait-point=AFTER_SYNC",
+  ];
 }
 
 const LOAD_THREADS = 6;
