@@ -10,13 +10,13 @@ it(
   async () => {
     const report = await torture({
       flavour: "mysql-9.7",
-      victims: ["engine", "source", "network", "engine", "target", "network", "engine", "source", "network", "engine"],
+      victims: ["engine", "source", "network", "engine", "target", "source", "network", "engine"],
       seed: 97,
       semiSync: true,
       onProgress: () => {},
     });
     expect(report.faults).toEqual([]);
-    expect(report.hits).toBe(10);
+    expect(report.hits).toBe(8);
     expect(report.large).toBeGreaterThan(0);
     expect(report.ddl).toBeGreaterThan(0);
     expect(report.applied).toBeGreaterThanOrEqual(report.transactions);
