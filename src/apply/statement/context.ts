@@ -149,6 +149,8 @@ function definitionSettings({ status, source }: StatementContext, target: Server
   if (explicitDefaults !== undefined && (isMysql(target, 8) || isMariadb(target, 10, 8, 4))) {
     settings.set("explicit_defaults_for_timestamp", explicitDefaults ? "1" : "0");
   }
+  // The source has allowed it, and its log does not say so.
+  if (isMariadb(target, 10, 3, 4)) settings.set("system_versioning_alter_history", "KEEP");
   if (isMysql(target, 8, 0, 13)) settings.set("sql_require_primary_key", String(status.sqlRequirePrimaryKey ?? 0));
   if (isMysql(target, 8, 0, 16)) settings.set("default_table_encryption", String(status.defaultTableEncryption ?? 0));
   // The source has added the key to the text where it wanted one.
