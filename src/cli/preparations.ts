@@ -27,10 +27,11 @@ export class Preparations {
   }
 
   async #check(init: Options["init"]): Promise<Partial<EngineOptions>> {
-    const { source, target, serverId, gtid, semiSync, log } = this.#options;
+    const { source, target, serverId, gtid, semiSync, startFrom, log } = this.#options;
     this.#activity = (width) => cut("preflight: looking at both servers", width);
     try {
-      const options = { init: init !== false, serverId, gtid, semiSync };
+      const behind = gtid === "preserve" || (startFrom !== undefined && startFrom !== "now");
+      const options = { init: init !== false, serverId, gtid, semiSync, behind };
       const { checks } = await preflight({ source, target, options });
       const failed = checks.filter((check) => check.level === "error" && !ENGINE_WAITS_FOR.has(check.id));
       for (const check of checks) {

@@ -188,10 +188,10 @@ async function checkExisting(
   const existing = new Map(
     (await readTables(target.session)).map((table) => [describeTable(table).toLowerCase(), table]),
   );
+  const begun = await target.session.query(
+    "SELECT TABLE_NAME AS t FROM information_schema.TABLES WHERE TABLE_SCHEMA='abreast' AND TABLE_NAME IN ('checkpoint','copy_state')",
+  );
   if (options.init === true) {
-    const begun = await target.session.query(
-      "SELECT TABLE_NAME AS t FROM information_schema.TABLES WHERE TABLE_SCHEMA='abreast' AND TABLE_NAME IN ('checkpoint','copy_state')",
-    );
     if (begun.length > 0)
       findings.ok("target-empty", "a copy or a replication was begun before: it goes on from there");
     else if (existing.size === 0) findings.ok("target-empty", "the target has no tables");
@@ -204,11 +204,12 @@ async function checkExisting(
       );
     return;
   }
+  const isBehind = options.behind === true || begun.length > 0;
   const missing: string[] = [];
   for (const table of tables) {
     const other = existing.get(describeTable(table).toLowerCase());
     if (other === undefined) missing.push(describeTable(table));
-    else compareColumns(table, other, findings);
+    else compareColumns(table, other, isBehind, findings);
   }
   if (missing.length > 0) {
     findings.warning(
@@ -220,16 +221,20 @@ async function checkExisting(
   } else if (tables.length > 0) findings.ok("target-tables", "the target has all tables of the source");
 }
 
-/** Row events name columns by their place alone, and a value of another character set is refused. */
-function compareColumns(table: Table, other: Table, findings: Findings): void {
+/**
+ * Row events name columns by their place alone, and a value of another character set is refused. A target that is behind has yet to get the DDL that makes its
+ * tables like the source's of today.
+ */
+function compareColumns(table: Table, other: Table, isBehind: boolean, findings: Findings): void {
   const theirs = new Map(other.columns.map((column, index) => [column.name.toLowerCase(), { column, index }]));
-  const problem = (what: string): void =>
-    findings.error(
-      "target-columns",
-      what,
-      "make the table as it is on the source (SHOW CREATE TABLE)",
-      describeTable(table),
-    );
+  const problem = (what: string): void => {
+    const remedy = "make the table as it is on the source (SHOW CREATE TABLE)";
+    if (!isBehind) findings.error("target-columns", what, remedy, describeTable(table));
+    else {
+      const unless = "unless a DDL that the target has yet to get explains it, rows will go wrong";
+      findings.warning("target-columns", `${what}; ${unless}`, remedy, describeTable(table));
+    }
+  };
   const missing: string[] = [];
   const moved: string[] = [];
   const charsets: string[] = [];

@@ -238,6 +238,9 @@ test("what the target already has must fit", async () => {
     ["target-columns", "warning", "v is int on the source, bigint on the target"],
     ["target-columns", "error", "columns stand in another order: id, v"],
   ]);
+  const behind = notOk(await check({ behind: true })).filter(({ id }) => id === "target-columns");
+  expect(new Set(behind.map(({ level }) => level))).toEqual(new Set(["warning"]));
+  expect(behind.map(({ what }) => what).join("\n")).toContain("columns stand in another order: id, v; unless a DDL");
   expect(notOk(await check({ init: true })).find(({ id }) => id === "target-empty")).toMatchObject({ level: "error" });
 });
 

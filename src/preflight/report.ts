@@ -26,4 +26,6 @@ export interface PreflightOptions {
   serverId?: number | undefined;
   gtid?: "own" | "preserve";
   semiSync?: boolean;
+  /** The stream begins at a former point of the source: the target's tables may be what the source's were then. */
+  behind?: boolean;
 }

@@ -19,9 +19,10 @@ describe.each(["mariadb-10.11", "mariadb-11.8"] as const)("%s", (flavour) => {
     }
   });
 
-  for (const plugin of ["ed25519", "parsec"]) {
-    test(`${plugin} logs in, with passwords of any length, and refuses a wrong one`, async ({ skip }) => {
-      if (!(await installPlugin(server(), plugin))) skip(`${flavour} here has no auth_${plugin}`);
+  // PARSEC came with 11.6.
+  for (const plugin of flavour === "mariadb-11.8" ? ["ed25519", "parsec"] : ["ed25519"]) {
+    test(`${plugin} logs in, with passwords of any length, and refuses a wrong one`, async () => {
+      expect(await installPlugin(server(), plugin)).toBe(true);
       for (const password of ["s3cret", "x".repeat(32), "ä long one, longer than thirty-two bytes"]) {
         const identified = `IDENTIFIED VIA ${plugin} USING PASSWORD('${password}')`;
         const address = await makeUser(server(), [], { identified, password });

@@ -71,7 +71,7 @@ export function describeReceiver({ name, flavour, options, gtids }: ReceiverVari
       });
     });
 
-    test.skipIf(gtids === "none")("a start at GTIDs brings everything that they do not hold", async () => {
+    const atGtids = async (): Promise<void> => {
       const begin = await binlogEnd(server());
       const executed = await executedGtids(server(), gtids);
       await load(server());
@@ -81,7 +81,8 @@ export function describeReceiver({ name, flavour, options, gtids }: ReceiverVari
         expect(transactionsOf(await relayEvents(receiving.relay))).toEqual(wanted);
         expect(receiving.receiver.status.gtids).toBe(await executedGtids(server(), gtids));
       });
-    });
+    };
+    if (gtids !== "none") test("a start at GTIDs brings everything that they do not hold", atGtids);
 
     test("a start at now brings what comes after it", async () => {
       await load(server());
@@ -95,19 +96,18 @@ export function describeReceiver({ name, flavour, options, gtids }: ReceiverVari
       });
     });
 
-    test.skipIf(flavour !== "mysql-9.7" && flavour !== "mariadb-11.8")(
-      "a stream over TLS is the same stream",
-      async () => {
-        const begin = await binlogEnd(server());
-        await load(server());
-        const source = { ...server().address, tls: "on" as const };
-        await withReceiving({ source, start: `${begin.file}:${begin.position}` }, async (receiving) => {
-          await untilCaughtUp(receiving, server());
-          const wanted = transactionsOf(await sourceEvents(server(), begin));
-          expect(transactionsOf(await relayEvents(receiving.relay))).toEqual(wanted);
-        });
-      },
-    );
+    const overTls = async (): Promise<void> => {
+      const begin = await binlogEnd(server());
+      await load(server());
+      const source = { ...server().address, tls: "on" as const };
+      await withReceiving({ source, start: `${begin.file}:${begin.position}` }, async (receiving) => {
+        await untilCaughtUp(receiving, server());
+        const wanted = transactionsOf(await sourceEvents(server(), begin));
+        expect(transactionsOf(await relayEvents(receiving.relay))).toEqual(wanted);
+      });
+    };
+    // The others come without certificates.
+    if (flavour === "mysql-9.7" || flavour === "mariadb-11.8") test("a stream over TLS is the same stream", overTls);
 
     test("a receiver that is stopped and started again goes on where its relay log ends", async () => {
       const begin = await binlogEnd(server());

@@ -272,7 +272,5 @@ describe.each(PAIRS)("$source to $target", ({ source, target, options, more }) =
     }
   });
 
-  test.skipIf(more.length === 0)("what only this flavour has", async () => {
-    await replayed(["USE w", ...more]);
-  });
+  if (more.length > 0) test("what only this flavour has", () => replayed(["USE w", ...more]));
 });
