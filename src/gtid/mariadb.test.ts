@@ -20,12 +20,22 @@ describe("a MariaDB GTID position", () => {
     expect(position.get(7)).toBeUndefined();
   });
 
-  it("covers what is at or before it in the same domain, whichever server wrote it", () => {
+  it("covers what the same server wrote before it in the same domain", () => {
     const position = MariadbGtidPosition.parse("0-1-100,1-2-5");
     expect(position.covers(parseMariadbGtid("0-1-100"))).toBe(true);
-    expect(position.covers(parseMariadbGtid("0-9-99"))).toBe(true);
+    expect(position.covers(parseMariadbGtid("0-1-99"))).toBe(true);
     expect(position.covers(parseMariadbGtid("0-1-101"))).toBe(false);
     expect(position.covers(parseMariadbGtid("2-1-1"))).toBe(false);
+  });
+
+  it("after a failover to lower sequences covers neither too much nor too little", () => {
+    const position = MariadbGtidPosition.parse("0-963-200");
+    expect(position.covers(parseMariadbGtid("0-1013-100"))).toBe(false);
+    position.update(0, 1013, 100n);
+    expect(position.toString()).toBe("0-1013-100");
+    for (const text of ["0-1013-100", "0-963-200"]) expect(position.covers(parseMariadbGtid(text))).toBe(true);
+    expect(position.clone().covers(parseMariadbGtid("0-963-200"))).toBe(true);
+    expect(position.covers(parseMariadbGtid("0-1013-101"))).toBe(false);
   });
 
   it("is not changed by its clone or by what it gave out", () => {

@@ -36,6 +36,8 @@ export function parseMariadbGtid(text: string): MariadbGtid {
  */
 export class MariadbGtidPosition {
   readonly #domains = new Map<number, MariadbGtid>();
+  /** The highest sequence of each server in each domain, as far as this object has seen: the server calls it the binlog state. */
+  readonly #servers = new Map<number, Map<number, bigint>>();
 
   /** Reads `0-1-100,1-2-5`. @throws ReplicationError CONFIG when it is no position, or names a domain twice. */
   static parse(text: string): MariadbGtidPosition {
@@ -48,7 +50,7 @@ export class MariadbGtidPosition {
           hint: "keep the GTID applied last in each domain",
         });
       }
-      position.#domains.set(gtid.domainId, gtid);
+      position.update(gtid.domainId, gtid.serverId, gtid.sequence);
     }
     return position;
   }
@@ -56,7 +58,9 @@ export class MariadbGtidPosition {
   /** Reads the body of a Gtid_list event. Of several entries of one domain (one for each server that wrote in it) the newest is the last. */
   static decode(body: Buffer): MariadbGtidPosition {
     const position = new MariadbGtidPosition();
-    for (const gtid of decodeGtidListBody(body).gtids) position.#domains.set(gtid.domainId, gtid);
+    for (const { domainId, serverId, sequence } of decodeGtidListBody(body).gtids) {
+      position.update(domainId, serverId, sequence);
+    }
     return position;
   }
 
@@ -82,6 +86,9 @@ export class MariadbGtidPosition {
       entry.serverId = serverId;
       entry.sequence = sequence;
     }
+    const servers = this.#servers.get(domainId);
+    if (servers === undefined) this.#servers.set(domainId, new Map([[serverId, sequence]]));
+    else if (sequence > (servers.get(serverId) ?? -1n)) servers.set(serverId, sequence);
   }
 
   get(domainId: number): MariadbGtid | undefined {
@@ -89,10 +96,12 @@ export class MariadbGtidPosition {
     return entry && { ...entry };
   }
 
-  /** Whether that GTID is at or before our entry of its domain: sequences rise within a domain, whichever server wrote. */
-  covers(gtid: MariadbGtid): boolean {
-    const entry = this.#domains.get(gtid.domainId);
-    return entry !== undefined && gtid.sequence <= entry.sequence;
+  /**
+   * Whether that GTID is at or before one of the same server that was the entry of its domain. Sequences of two servers say nothing about each other: after a failover without
+   * gtid_strict_mode 0-1013-100 may follow 0-963-200.
+   */
+  covers({ domainId, serverId, sequence }: MariadbGtid): boolean {
+    return sequence <= (this.#servers.get(domainId)?.get(serverId) ?? -1n);
   }
 
   /** By domain. */
@@ -103,6 +112,7 @@ export class MariadbGtidPosition {
   clone(): MariadbGtidPosition {
     const position = new MariadbGtidPosition();
     for (const gtid of this.#domains.values()) position.#domains.set(gtid.domainId, { ...gtid });
+    for (const [domainId, servers] of this.#servers) position.#servers.set(domainId, new Map(servers));
     return position;
   }
 

@@ -1,3 +1,4 @@
+import type { MariadbGtidPosition } from "../gtid/mariadb.ts";
 import type { RelayPosition, SourcePosition } from "../transaction/transaction.ts";
 import { RelayFileEvents } from "./file-events.ts";
 import type { RelayFile, RelayFiles } from "./files.ts";
@@ -13,6 +14,7 @@ export type LocateTarget = { source: SourcePosition } | { gtids: GtidState };
  * or ends before it.
  */
 export async function locate(files: RelayFiles, target: LocateTarget): Promise<RelayPosition | undefined> {
+  if ("gtids" in target && target.gtids.kind === "mariadb") return locatePosition(files, target.gtids.position);
   for (const { number, bytes } of [...files.all].toReversed()) {
     const file = await RelayFileEvents.open(files, number);
     try {
@@ -60,4 +62,56 @@ async function locateIn(
 function isApplied(scanner: TransactionScanner, target: LocateTarget): boolean {
   if ("gtids" in target) return coversId(target.gtids, scanner.id);
   return scanner.tracker.position <= target.source.position;
+}
+
+/**
+ * The place at which the log's own account of GTIDs is this position. A MariaDB position tells only the last transaction of each domain, and sequences are not in order
+ * when the server that writes has changed, so nothing less than passing it says what came before. From the oldest file on, since purging keeps it close behind the
+ * position.
+ */
+async function locatePosition(files: RelayFiles, position: MariadbGtidPosition): Promise<RelayPosition | undefined> {
+  for (const { number, bytes } of files.all) {
+    const file = await RelayFileEvents.open(files, number);
+    try {
+      const { gtids } = file.prologue;
+      if (gtids.kind !== "mariadb") continue;
+      const start = await passPosition(file, bytes, gtids.position.clone(), position);
+      if (start === undefined) continue;
+      const after = start === bytes ? files.after(number) : undefined;
+      return after === undefined ? { file: number, offset: start } : { file: after.number, offset: 0 };
+    } finally {
+      await file.close();
+    }
+  }
+  return undefined;
+}
+
+/** Where the first transaction after the position begins in this file, its end when it ends there; undefined when it is nowhere in it. */
+async function passPosition(
+  file: RelayFileEvents,
+  bytes: number,
+  state: MariadbGtidPosition,
+  position: MariadbGtidPosition,
+): Promise<number | undefined> {
+  const scanner = new TransactionScanner(file.prologue);
+  let passed = state.equals(position);
+  let start = file.start;
+  for (let at = file.start; at < bytes;) {
+    const batch = await file.read(at, bytes);
+    for (const [index, event] of batch.events.entries()) {
+      const boundary = scanner.take(event);
+      at = batch.ends[index] as number;
+      if (boundary === "inside") continue;
+      if (boundary === "end") {
+        if (passed) return start;
+        const { id } = scanner;
+        if (id.kind === "mariadb") {
+          state.update(id.domainId, id.serverId, id.sequence);
+          passed = state.equals(position);
+        }
+      }
+      start = at;
+    }
+  }
+  return passed ? start : undefined;
 }

@@ -76,10 +76,11 @@ export class Link {
   async ensure(): Promise<void> {
     if (this.#engine !== undefined && ["running", "paused"].includes(this.#engine.status().state)) return;
     this.#options = channelOptions(this.source(), this.target(), { log: this.#log, ...this.#overrides });
-    await this.#start();
+    await this.start();
   }
 
-  async #start(): Promise<void> {
+  /** Another engine for the channel that was stopped. */
+  async start(): Promise<void> {
     const engine = await Engine.start(this.options);
     this.#engine = engine;
     this.#end = engine.done.then(
@@ -91,7 +92,7 @@ export class Link {
   /** The engine ends cleanly and another one goes on, in the same folder and channel. */
   async restart(): Promise<void> {
     await this.stop();
-    await this.#start();
+    await this.start();
   }
 
   async stop(): Promise<void> {
