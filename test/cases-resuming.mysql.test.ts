@@ -106,12 +106,12 @@ test.each(["mysql-9.7", "mysql-5.6", "mariadb-10.11"] as const)(
     const from = field(flavour);
     await run(from.source(), "SET GLOBAL max_binlog_size=4096");
     await from.run([`UPDATE total SET n=0`]);
-    let writing = true;
+    const writing = { goesOn: true };
     let updates = 0;
     const write = async (thread: number): Promise<void> => {
       await withSession(from.source(), async (session) => {
         await session.execute(`USE ${from.schema}`);
-        for (let n = 0; writing || n < 20; n++) {
+        for (let n = 0; writing.goesOn || n < 20; n++) {
           await session.execute(
             `BEGIN; UPDATE total SET n=n+1 WHERE id=1; INSERT INTO t VALUES(${thread * 100_000 + n}, ${n}); SAVEPOINT s; UPDATE t SET v=v+1 WHERE id=${thread * 100_000 + n}; COMMIT`,
           );
@@ -131,7 +131,7 @@ test.each(["mysql-9.7", "mysql-5.6", "mariadb-10.11"] as const)(
         await link.start();
       }
     }
-    writing = false;
+    writing.goesOn = false;
     await Promise.all(writers);
     await run(from.source(), "SET GLOBAL max_binlog_size=DEFAULT");
     await settle(from);
@@ -140,7 +140,7 @@ test.each(["mysql-9.7", "mysql-5.6", "mariadb-10.11"] as const)(
     const ends = await transactionEnds(from);
     for (const point of points) expect(ends).toContain(point);
     expect(points.size).toBeGreaterThan(1);
-    expect(Number((await rows(from.source(), "SHOW BINARY LOGS")).length)).toBeGreaterThan(3);
+    expect((await rows(from.source(), "SHOW BINARY LOGS")).length).toBeGreaterThan(3);
   },
 );
 

@@ -6,14 +6,13 @@ import type { EngineOptions } from "../../src/engine/options.ts";
 import { comparePositions, parseGtids } from "../../src/engine/progress.ts";
 import { coversGtids } from "../../src/relay/state.ts";
 import type { ServerFlavour } from "../../src/sandbox/flavours.ts";
-import type { SandboxServer } from "../../src/sandbox/start.ts";
+import { type SandboxServer, startServer } from "../../src/sandbox/start.ts";
 import { verifyTables } from "../../src/verify/verify.ts";
 import type { EngineStatus } from "../../src/engine/status.ts";
 import type { SourceFacts } from "../../src/source/facts.ts";
 import { readNow } from "../../src/source/now.ts";
 import type { Session } from "../../src/wire/session.ts";
 import { channelOptions, rows, withSession } from "./channel.ts";
-import { useServer } from "./servers.ts";
 
 /** Statements of one session; bytes where a character set of its own matters. */
 export type Statements = readonly (string | Buffer)[];
@@ -239,21 +238,33 @@ export function useFields(
     engine?: Partial<EngineOptions>;
   } = {},
 ): Field[] {
-  const targets = new Map<ServerFlavour, () => SandboxServer>();
-  for (const flavour of new Set(Object.values(pairs).flat())) {
-    targets.set(flavour, useServer(flavour, { options: [...RELAXED, ...(options.targetOptions ?? [])] }));
-  }
+  const starting: (() => Promise<void>)[] = [];
+  const running: SandboxServer[] = [];
+  const server = (flavour: ServerFlavour, more: readonly string[] = []): (() => SandboxServer) => {
+    let started: SandboxServer | undefined;
+    starting.push(async () => {
+      started = await startServer({ flavour, options: [...RELAXED, ...more] });
+      running.push(started);
+    });
+    return () => {
+      if (started === undefined) throw new Error(`${flavour} is not running: it is for tests and hooks`);
+      return started;
+    };
+  };
+  const targets = new Map(
+    [...new Set(Object.values(pairs).flat())].map((flavour) => [flavour, server(flavour, options.targetOptions)]),
+  );
   const fields = (Object.keys(pairs) as ServerFlavour[]).map((flavour) => {
-    const source = useServer(flavour, { options: [...RELAXED, ...(options.sourceOptions ?? [])] });
     const wanted = pairs[flavour] ?? [];
     return new Field(
       flavour,
-      source,
+      server(flavour, options.sourceOptions),
       new Map([...targets].filter(([target]) => wanted.includes(target))),
       options.engine ?? {},
     );
   });
   beforeAll(async () => {
+    await Promise.all(starting.map((start) => start()));
     for (const field of fields) {
       for (const link of field.links) await link.ensure();
       await withSession(field.source(), (session) =>
@@ -263,6 +274,7 @@ export function useFields(
   });
   afterAll(async () => {
     for (const field of fields) for (const link of field.links) await link.stop();
+    await Promise.all(running.map((one) => one.stop()));
   });
   return fields;
 }
