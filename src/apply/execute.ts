@@ -1,6 +1,7 @@
 import { assert } from "../base/assert.ts";
 import { ReplicationError } from "../base/error.ts";
 import type { Transaction } from "../transaction/transaction.ts";
+import type { ExecuteResult } from "../wire/session.ts";
 import { SqlError } from "../wire/sql-error.ts";
 import { checkpointUpdate, intentUpdate, ownRowQuery } from "./checkpoint.ts";
 import { isPackable, type Job } from "./job.ts";
@@ -32,6 +33,7 @@ export async function executeJob(worker: WorkerSession, job: Job): Promise<Commi
 }
 
 async function executePacked(worker: WorkerSession, job: Job): Promise<CommitStatement> {
+  worker.forgetSettings();
   await begin(worker, job, job.transactions[0], bodies(worker, job));
   return "COMMIT";
 }
@@ -42,6 +44,48 @@ async function* bodies(worker: WorkerSession, job: Job): AsyncGenerator<Buffer[]
   }
 }
 
+/** A packed job whose queries are made: they can follow the commit before it without waiting for its answer. */
+export interface PreparedJob {
+  job: Job;
+  before: readonly string[];
+  queries: Buffer[][];
+}
+
+/**
+ * Makes the queries of a job while the one before it is at work on the same session. Undefined when it must be executed from the start: it is not only rows in memory, or of
+ * another format.
+ */
+export function prepareJob(worker: WorkerSession, job: Job): PreparedJob | undefined {
+  const batches: Buffer[][] = [];
+  for (const { kind, body, format, transactional } of job.transactions) {
+    if (kind !== "rows" || !transactional || !("events" in body) || !worker.knows(format)) return undefined;
+    batches.push(body.events);
+  }
+  const before = beginStatements(worker, job, job.transactions[0]);
+  return { job, before, queries: worker.buildRows(before, batches) };
+}
+
+/** As `executeJob`. The first query is sent before this returns. */
+export async function executePrepared(
+  worker: WorkerSession,
+  { job, before, queries }: PreparedJob,
+): Promise<CommitStatement> {
+  worker.forgetSettings();
+  const results = await worker.sendBuilt(queries, job.run.bytes);
+  checkBegun(worker, before, results);
+  return "COMMIT";
+}
+
+function beginStatements(worker: WorkerSession, job: Job, transaction: Transaction | undefined): string[] {
+  const statements = [...worker.gtidNext(transaction), "BEGIN"];
+  if (worker.settings.gtid === "own") statements.push(checkpointUpdate(worker.settings, job.checkpoint));
+  return statements;
+}
+
+function checkBegun(worker: WorkerSession, before: readonly string[], results: ExecuteResult): void {
+  if (worker.settings.gtid === "own") requireOwnRow(worker, results[before.length - 1]?.affectedRows);
+}
+
 /** Opens the transaction, writes the checkpoint into it, and sends `rows` in the same go. */
 async function begin(
   worker: WorkerSession,
@@ -49,10 +93,8 @@ async function begin(
   transaction: Transaction | undefined,
   rows: BodyBatches = [],
 ): Promise<void> {
-  const before = [...worker.gtidNext(transaction), "BEGIN"];
-  if (worker.settings.gtid === "own") before.push(checkpointUpdate(worker.settings, job.checkpoint));
-  const results = await worker.sendRows(before, rows);
-  if (worker.settings.gtid === "own") requireOwnRow(worker, results[before.length - 1]?.affectedRows);
+  const before = beginStatements(worker, job, transaction);
+  checkBegun(worker, before, await worker.sendRows(before, rows));
 }
 
 /** Opens a transaction without the checkpoint in it. */

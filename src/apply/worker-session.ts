@@ -1,6 +1,6 @@
 import { assert } from "../base/assert.ts";
 import { ReplicationError } from "../base/error.ts";
-import type { BinlogFormat } from "../binlog/format.ts";
+import { type BinlogFormat, isSameFormat } from "../binlog/format.ts";
 import type { Transaction } from "../transaction/transaction.ts";
 import type { ExecuteResult, Session } from "../wire/session.ts";
 import type { WorkerKey } from "./checkpoint.ts";
@@ -37,6 +37,8 @@ export class WorkerSession {
   eventBytesSent = 0;
   #format: BinlogFormat | undefined;
   #builder: BinlogStatementBuilder | undefined;
+  /** Builds what comes next while the other one is in the middle of a transaction. */
+  #aheadBuilder: BinlogStatementBuilder | undefined;
 
   constructor(session: Session, settings: WorkerSettings) {
     this.session = session;
@@ -47,15 +49,20 @@ export class WorkerSession {
     return (this.#steps ??= new StepBuilder(this.settings.facts));
   }
 
-  /** After a failure nothing is known of the session's settings. */
+  /** Nothing is known of the session's settings: after a failure, and when BINLOG is sent past the step builder (it changes TIMESTAMP and the checks). */
   forgetSettings(): void {
     this.#steps?.forget();
+  }
+
+  /** Whether the server can read events of this format now. */
+  knows(format: BinlogFormat): boolean {
+    return this.#format !== undefined && isSameFormat(format, this.#format);
   }
 
   /** Tells the server the format of the events to come, unless it knows. */
   async useFormat(format: BinlogFormat): Promise<void> {
     this.eventBytesSent = 0;
-    if (format === this.#format) return;
+    if (this.knows(format)) return;
     const statement = formatStatement(format, this.settings.facts.flavour);
     if (this.settings.facts.flavour === "mysql") {
       // With the GTID of the transaction before it the statement is refused, and after it GTID_NEXT is undetermined: then all but SET is refused, ROLLBACK too.
@@ -64,11 +71,14 @@ export class WorkerSession {
     } else await this.session.execute(statement);
     this.#format = format;
     const room = Math.floor(((this.settings.packetBytesMax - PREFIX_BYTES_RESERVED) * 3) / 4);
-    this.#builder = new BinlogStatementBuilder(
-      format.flavour,
-      this.settings.facts.flavour,
-      Math.min(STATEMENT_EVENT_BYTES_MAX, room),
-    );
+    const makeBuilder = (): BinlogStatementBuilder =>
+      new BinlogStatementBuilder(
+        format.flavour,
+        this.settings.facts.flavour,
+        Math.min(STATEMENT_EVENT_BYTES_MAX, room),
+      );
+    this.#builder = makeBuilder();
+    this.#aheadBuilder = makeBuilder();
   }
 
   /** What must come before a BEGIN or a statement with an implicit commit. */
@@ -115,6 +125,37 @@ export class WorkerSession {
     if (last !== undefined) await send(last);
     if (results === undefined && before.length > 0) results = await this.session.execute(before.join(";"));
     return results ?? [];
+  }
+
+  /**
+   * The queries that `sendRows` would send, made beforehand; of a format that the session knows.
+   * @throws ReplicationError UNSUPPORTED
+   */
+  buildRows(before: readonly string[], batches: Iterable<readonly Buffer[]>): Buffer[][] {
+    const builder = this.#aheadBuilder;
+    assert(builder !== undefined, "the format is known");
+    const statements: Buffer[][] = [];
+    for (const batch of batches) {
+      for (const event of batch) {
+        const full = builder.add(event);
+        if (full !== undefined) statements.push(full);
+      }
+    }
+    const last = builder.finish();
+    if (last !== undefined) statements.push(last);
+    for (const statement of statements) this.#checkPacket(statement);
+    const prefix = Buffer.from(before.map((statement) => `${statement};`).join(""));
+    const [first, ...others] = statements;
+    return first === undefined ? [[Buffer.from(before.join(";"))]] : [[prefix, ...first], ...others];
+  }
+
+  /** Sends the first query at once, each further one when the one before it has succeeded. @returns the results of the first */
+  async sendBuilt([first, ...others]: readonly Buffer[][], eventBytes: number): Promise<ExecuteResult> {
+    assert(first !== undefined, "there is always a first query");
+    this.eventBytesSent = eventBytes;
+    const results = await this.session.execute(first);
+    for (const query of others) await this.session.execute(query);
+    return results;
   }
 
   #checkPacket(statement: Buffer[]): void {

@@ -6,7 +6,14 @@ import type { ServerAddress } from "../base/server-url.ts";
 import { describeId } from "../transaction/transaction.ts";
 import { SqlError } from "../wire/sql-error.ts";
 import { readCheckpoints } from "./checkpoint.ts";
-import { executeJob, requireOwnRow } from "./execute.ts";
+import {
+  type CommitStatement,
+  executeJob,
+  executePrepared,
+  type PreparedJob,
+  prepareJob,
+  requireOwnRow,
+} from "./execute.ts";
 import type { Job } from "./job.ts";
 import { openWorkerSession } from "./target-session.ts";
 import { WorkerSession, type WorkerSettings } from "./worker-session.ts";
@@ -49,6 +56,8 @@ export class Worker {
   readonly #options: WorkerOptions;
   #phase: Phase = { name: "connecting" };
   #session: WorkerSession | undefined;
+  /** What follows the run at work, made ready for that session where it could be. */
+  #next: { job: Job; prepared: (PreparedJob & { session: WorkerSession }) | undefined } | undefined;
   #sinceMs = systemClock.nowMs();
   #committedTransactions = 0;
   #retries = 0;
@@ -73,32 +82,51 @@ export class Worker {
   async execute(job: Job): Promise<void> {
     if (this.#phase.name === "stopped") return;
     const session = this.#session;
-    if (job.run.attempt > 1) this.#retries++;
     assert(this.#phase.name === "idle" && session !== undefined, "a worker applies one run at a time");
+    if (job.run.attempt > 1) this.#retries++;
     this.#enter({ name: "executing", job });
-    try {
-      const commit = await executeJob(session, job);
-      this.#enter({ name: "executed", job, commit });
-    } catch (error) {
-      return this.#failed(session, job, error);
-    }
-    this.#options.events.executed(this.#worker);
+    await this.#execute(session, job, () => executeJob(session, job));
   }
 
-  async commit(): Promise<void> {
+  /** While a run is at work: makes the next one ready, so that it can follow the commit at once. */
+  prepare(job: Job): void {
+    const session = this.#session;
+    this.#next = { job, prepared: undefined };
+    if (session === undefined || session.session.closed) return;
+    try {
+      const prepared = prepareJob(session, job);
+      if (prepared !== undefined) this.#next.prepared = { session, ...prepared };
+    } catch {
+      // Executing it from the start meets the error again, and says what it is about.
+    }
+  }
+
+  /**
+   * Commits the run that is executed. `withNext`: the prepared one is sent right behind the COMMIT. Its own commit is only sent when this one has succeeded, so
+   * a failure here leaves nothing of it.
+   */
+  async commit(withNext: boolean): Promise<void> {
     if (this.#phase.name === "stopped") return;
     const session = this.#session;
     assert(this.#phase.name === "executed" && session !== undefined, "only an executed run commits");
     const { job, commit } = this.#phase;
+    const next = withNext ? this.#next : undefined;
+    this.#next = undefined;
+    assert(!withNext || next !== undefined, "what follows the commit was prepared");
     this.#enter({ name: "committing", job });
+    const committing = session.session.execute(commit);
+    const ahead = next?.prepared?.session === session ? executePrepared(session, next.prepared) : undefined;
+    ahead?.catch(() => {});
     try {
-      const results = await session.session.execute(commit);
+      const results = await committing;
       if (commit !== "COMMIT" && session.settings.gtid === "own") requireOwnRow(session, results.at(-1)?.affectedRows);
     } catch (error) {
-      if (session.session.closed) return this.#resolveCommit(job, error);
-      return this.#failed(session, job, error);
+      if (error instanceof ReplicationError && error.code === "FENCED") return this.#failed(session, job, error);
+      // Whatever became of it, and of what was sent behind it, the target knows once this session is gone.
+      session.session.destroy();
+      return this.#resolveCommit(job, error, next?.job);
     }
-    this.#committed(job);
+    return this.#committed(session, job, next?.job, ahead);
   }
 
   /** Ends at once. What is open is rolled back by the server; a commit that was sent may still happen, and the checkpoint tells. */
@@ -132,14 +160,32 @@ export class Worker {
     };
   }
 
-  #committed(job: Job): void {
+  /** Tells that the run is committed, and goes on with the next one: on its way already, or from its start. */
+  async #committed(
+    session: WorkerSession,
+    job: Job,
+    next: Job | undefined,
+    ahead: Promise<CommitStatement> | undefined,
+  ): Promise<void> {
     this.#committedTransactions += job.transactions.length;
-    this.#enter({ name: "idle" });
+    this.#enter(next === undefined ? { name: "idle" } : { name: "executing", job: next });
     this.#options.events.committed(this.#worker);
+    if (next !== undefined) await this.#execute(session, next, () => ahead ?? executeJob(session, next));
+  }
+
+  async #execute(session: WorkerSession, job: Job, work: () => Promise<CommitStatement>): Promise<void> {
+    try {
+      const commit = await work();
+      this.#enter({ name: "executed", job, commit });
+    } catch (error) {
+      return this.#failed(session, job, error);
+    }
+    if (!this.#isStopped()) this.#options.events.executed(this.#worker);
   }
 
   async #failed(session: WorkerSession, job: Job, error: unknown): Promise<void> {
     if (this.#phase.name === "stopped") return;
+    this.#next = undefined;
     if (!(error instanceof ReplicationError)) return this.#options.events.fatal(asDefect(error));
     const first = job.transactions[0];
     const where = {
@@ -172,18 +218,18 @@ export class Worker {
     return this.start();
   }
 
-  /** The connection broke while COMMIT was on its way: the former session is waited for, then the target knows. */
-  async #resolveCommit(job: Job, error: unknown): Promise<void> {
-    this.#options.log.warn("the connection was lost during a commit: reading the checkpoint", { worker: this.#worker });
+  /** A COMMIT was sent and its outcome is not known: the former session is waited for, then the target knows. */
+  async #resolveCommit(job: Job, error: unknown, next: Job | undefined): Promise<void> {
+    this.#options.log.warn("a commit has no good answer: reading the checkpoint", { worker: this.#worker });
     const session = await this.#connect();
     if (session === undefined) return;
     try {
-      const done = await this.#isCommitted(session, job);
-      if (done) return this.#committed(job);
+      if (await this.#isCommitted(session, job)) return await this.#committed(session, job, next, undefined);
       this.#enter({ name: "idle" });
-      this.#options.events.failed(this.#worker, "later", error as ReplicationError);
+      const cause = error instanceof ReplicationError ? error : asDefect(error);
+      this.#options.events.failed(this.#worker, cause.retry, cause);
     } catch (again) {
-      if (session.session.closed) return this.#resolveCommit(job, again);
+      if (session.session.closed) return this.#resolveCommit(job, again, next);
       this.#options.events.fatal(again instanceof ReplicationError ? again : asDefect(again));
     }
   }

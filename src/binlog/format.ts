@@ -12,3 +12,13 @@ export interface BinlogFormat {
   /** Post-header length by event type: index is the type, 0 for unknown types (libbinlogevents FDE: `post_header_len[type - 1]`). */
   postHeaderLengths: Uint8Array;
 }
+
+/** Whether events of the one can be read by the other's description. Every binlog file has a description of its own, and most are alike. */
+export function isSameFormat(a: BinlogFormat, b: BinlogFormat): boolean {
+  return (
+    a === b ||
+    (a.serverVersion === b.serverVersion &&
+      a.checksum === b.checksum &&
+      Buffer.compare(a.postHeaderLengths, b.postHeaderLengths) === 0)
+  );
+}

@@ -4,7 +4,7 @@ import type { ReplicationError } from "../base/error.ts";
 import type { Checkpoint, Intent } from "../apply/checkpoint.ts";
 import { isPackable, type Job } from "../apply/job.ts";
 import type { Worker } from "../apply/worker.ts";
-import type { BinlogFormat } from "../binlog/format.ts";
+import { type BinlogFormat, isSameFormat } from "../binlog/format.ts";
 import { createScheduler, type SchedulerState, step } from "../schedule/scheduler.ts";
 import type { Run, SchedulerEffect, SchedulerInput, SchedulerOptions } from "../schedule/scheduler-types.ts";
 import type { RelayPosition, Transaction } from "../transaction/transaction.ts";
@@ -129,12 +129,7 @@ export class Coordinator {
   #continuesFormat(format: BinlogFormat): boolean {
     const before = this.#format;
     this.#format = format;
-    return (
-      before === undefined ||
-      before === format ||
-      (before.serverVersion === format.serverVersion &&
-        Buffer.compare(before.postHeaderLengths, format.postHeaderLengths) === 0)
-    );
+    return before === undefined || isSameFormat(before, format);
   }
 
   /** Starts nothing new; resolves when what runs has ended. */
@@ -174,8 +169,11 @@ export class Coordinator {
       case "execute":
         void this.#worker(effect.worker).execute(this.#job(effect.run));
         return;
+      case "prepare":
+        this.#worker(effect.worker).prepare(this.#job(effect.run));
+        return;
       case "commit":
-        void this.#worker(effect.worker).commit();
+        void this.#worker(effect.worker).commit(effect.next !== undefined);
         return;
       case "advance":
         return this.#advance(effect.lowWater);

@@ -56,7 +56,10 @@ export type SchedulerInput =
 
 export type SchedulerEffect =
   | { type: "execute"; worker: number; run: Run }
-  | { type: "commit"; worker: number; run: Run }
+  /** While it executes: this run will be its next one, after the one at work, on the same session. It may be made ready, not begun. */
+  | { type: "prepare"; worker: number; run: Run }
+  /** `next`: the prepared run is begun as soon as the commit is on its way, and is what the worker tells of after `committed`. */
+  | { type: "commit"; worker: number; run: Run; next: Run | undefined }
   /** The low-water mark: every transaction up to this ordinal is committed. */
   | { type: "advance"; lowWater: number }
   /** Call again with `tick` at this time. */

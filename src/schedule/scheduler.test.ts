@@ -108,8 +108,11 @@ function drive(
         say({ type: "worker-ready", worker });
       } else say({ type: "failed", worker, retry: fail === 0 && packed ? "never" : "now", reason: "" });
     } else if (effect.type === "execute") say({ type: "executed", worker });
-    else if (effect.type === "commit") {
+    else if (effect.type === "commit" && fail === 3) {
+      say({ type: "failed", worker, retry: "later", reason: "the commit" });
+    } else if (effect.type === "commit") {
       committed.push(effect.run);
+      if (effect.next !== undefined) open.set(worker, { type: "execute", worker, run: effect.next });
       say({ type: "committed", worker });
     }
   }

@@ -44,12 +44,12 @@ interface Entry {
   phase: "pending" | "running" | "committed";
 }
 
-/** `waiting`: executed, waits for its turn. `backing-off`: will be tried again at `retryAtMs`, or as soon as the session is back. */
+/** `waiting`: executed, waits for its turn. `next`: what the worker goes on with after its commit. `backing-off`: will be tried again at `retryAtMs`, or as soon as the session is back. */
 export type WorkerSlot =
   | { phase: "absent"; run: undefined }
   | { phase: "idle"; run: undefined }
-  | { phase: "executing"; run: Run; sinceMs: number }
-  | { phase: "waiting" | "committing"; run: Run }
+  | { phase: "executing"; run: Run; sinceMs: number; next: Run | undefined }
+  | { phase: "waiting" | "committing"; run: Run; next: Run | undefined }
   | { phase: "backing-off"; run: Run; retryAtMs: number; sessionUp: boolean };
 
 export function createScheduler(options: SchedulerOptions): SchedulerState {
@@ -88,15 +88,20 @@ function accept(state: SchedulerState, input: SchedulerInput, nowMs: number, eff
     case "transaction":
       return enqueue(state, input.transaction);
     case "executed": {
-      const run = runOf(state, input.worker, "executing");
-      learn(state, input.worker, nowMs);
-      state.workers[input.worker] = { phase: "waiting", run };
+      const slot = slotOf(state, input.worker);
+      assert(slot.phase === "executing", `worker ${input.worker} is ${slot.phase}, not executing`);
+      learn(state, slot.run, nowMs - slot.sinceMs);
+      state.workers[input.worker] = { phase: "waiting", run: slot.run, next: slot.next };
       return;
     }
     case "committed": {
-      const run = runOf(state, input.worker, "committing");
-      state.workers[input.worker] = { phase: "idle", run: undefined };
-      return commit(state, run, effects);
+      const slot = slotOf(state, input.worker);
+      assert(slot.phase === "committing", `worker ${input.worker} is ${slot.phase}, not committing`);
+      state.workers[input.worker] =
+        slot.next === undefined
+          ? { phase: "idle", run: undefined }
+          : { phase: "executing", run: slot.next, sinceMs: nowMs, next: undefined };
+      return commit(state, slot.run, effects);
     }
     case "failed":
       return fail(state, input, nowMs, effects);
@@ -157,8 +162,11 @@ function fail(
   nowMs: number,
   effects: SchedulerEffect[],
 ): void {
-  const run = slotOf(state, input.worker).run;
+  const slot = slotOf(state, input.worker);
+  const { run } = slot;
   assert(run !== undefined, "only a worker with a run can fail");
+  if ("next" in slot && slot.next !== undefined) giveBack(state, slot.next);
+  // It goes back to the queue, to run one transaction at a time up to the culprit.
   if (input.retry === "never" && run.last > run.first) {
     state.isolateUpTo = Math.max(state.isolateUpTo, run.last);
     giveBack(state, run);
@@ -182,7 +190,6 @@ function fail(
   };
 }
 
-/** A packed run that failed for good goes back to the queue, to run one transaction at a time up to the culprit. */
 function giveBack(state: SchedulerState, run: Run): void {
   for (let ordinal = run.first; ordinal <= run.last; ordinal++) entryOf(state, ordinal).phase = "pending";
   state.pendingTransactions += run.last - run.first + 1;
@@ -198,7 +205,7 @@ function retry(state: SchedulerState, nowMs: number, effects: SchedulerEffect[])
     } else if (!slot.sessionUp) continue;
     else if (slot.retryAtMs > nowMs) effects.push({ type: "wake", atMs: slot.retryAtMs });
     else {
-      state.workers[worker] = { phase: "executing", run: slot.run, sinceMs: nowMs };
+      state.workers[worker] = { phase: "executing", run: slot.run, sinceMs: nowMs, next: undefined };
       effects.push({ type: "execute", worker, run: slot.run });
     }
   }
@@ -208,63 +215,94 @@ function giveTurns(state: SchedulerState, effects: SchedulerEffect[]): void {
   for (const [worker, slot] of state.workers.entries()) {
     if (slot.phase !== "waiting") continue;
     if (state.options.commitOrder === "preserve" && slot.run.first !== state.lowWater + 1) continue;
-    state.workers[worker] = { phase: "committing", run: slot.run };
-    effects.push({ type: "commit", worker, run: slot.run });
+    if (state.draining && slot.next !== undefined) giveBack(state, slot.next);
+    const next = state.draining ? undefined : slot.next;
+    state.workers[worker] = { phase: "committing", run: slot.run, next };
+    effects.push({ type: "commit", worker, run: slot.run, next });
   }
 }
 
 function dispatch(state: SchedulerState, nowMs: number, effects: SchedulerEffect[]): void {
   if (state.draining) return;
   for (const [worker, slot] of state.workers.entries()) {
-    if (slot.phase !== "idle") continue;
-    const run = nextRun(state);
-    if (run === undefined) return;
-    state.workers[worker] = { phase: "executing", run, sinceMs: nowMs };
-    effects.push({ type: "execute", worker, run });
+    if (slot.phase === "idle") {
+      const start = firstReady(state);
+      if (start === undefined) continue;
+      const run = claim(state, measure(state, start, at(state, start).transaction.ordinal));
+      state.workers[worker] = { phase: "executing", run, sinceMs: nowMs, next: undefined };
+      effects.push({ type: "execute", worker, run });
+    } else if (slot.phase === "executing" && slot.next === undefined) {
+      const run = runAhead(state, slot.run);
+      if (run === undefined) continue;
+      state.workers[worker] = { ...slot, next: run };
+      effects.push({ type: "prepare", worker, run });
+    }
   }
 }
 
-/** The first transaction that may start, and as many of those behind it as the limits and their dependencies allow. */
-function nextRun(state: SchedulerState): Run | undefined {
-  const start = firstReady(state);
-  if (start === undefined) return undefined;
+/**
+ * The run behind one that is at work, for the same worker: it can be made ready meanwhile, and sent in the same breath as the commit. Only one that could not get
+ * larger by waiting, and not while a culprit is looked for.
+ */
+function runAhead(state: SchedulerState, current: Run): Run | undefined {
+  const start = indexOf(state, current.last + 1);
+  const entry = state.window[start];
+  if (entry === undefined || entry.phase !== "pending" || entry.transaction.ordinal <= state.isolateUpTo)
+    return undefined;
+  if (entry.transaction.alone || entry.transaction.startsRun || entryOf(state, current.first).transaction.alone) {
+    return undefined;
+  }
+  if (!isReady(state, start, current.first)) return undefined;
+  const measured = measure(state, start, current.first);
+  return measured.isFull ? claim(state, measured) : undefined;
+}
+
+interface Measured {
+  start: number;
+  /** Index behind the last transaction. */
+  end: number;
+  bytes: number;
+  rows: number;
+  /** Whatever arrives, it will not become larger. */
+  isFull: boolean;
+}
+
+/**
+ * As many transactions from `start` on as the limits and their dependencies allow; what they depend on must be committed, or lie between `chainFirst` and them: in the
+ * same run, or in the one before it on the same session.
+ */
+function measure(state: SchedulerState, start: number, chainFirst: number): Measured {
   const bytesMax = runBytesMax(state);
   const first = at(state, start).transaction;
-  const run: Run = {
-    id: state.nextRunId++,
-    first: first.ordinal,
-    last: first.ordinal,
-    bytes: first.bytes,
-    rows: first.rows,
-    attempt: 1,
-  };
   const transactionsMax = first.alone || first.ordinal <= state.isolateUpTo ? 1 : state.options.packTransactionsMax;
-  let end = start;
-  for (;;) {
-    at(state, end).phase = "running";
-    state.pendingTransactions--;
-    state.pendingBytes -= at(state, end).transaction.bytes;
-    end++;
-    const next = state.window[end];
-    if (next === undefined || next.phase !== "pending") break;
-    if (next.transaction.alone || next.transaction.startsRun) break;
-    if (end - start >= transactionsMax || run.bytes + next.transaction.bytes > bytesMax) break;
-    if (!isReady(state, end, run.first)) break;
-    run.last = next.transaction.ordinal;
-    run.bytes += next.transaction.bytes;
-    run.rows += next.transaction.rows;
+  const measured = { start, end: start + 1, bytes: first.bytes, rows: first.rows, isFull: true };
+  while (measured.end - start < transactionsMax) {
+    const next = state.window[measured.end];
+    if (next === undefined) return { ...measured, isFull: false };
+    const { alone, startsRun, bytes, rows } = next.transaction;
+    if (next.phase !== "pending" || alone || startsRun || measured.bytes + bytes > bytesMax) break;
+    if (!isReady(state, measured.end, chainFirst)) break;
+    measured.end++;
+    measured.bytes += bytes;
+    measured.rows += rows;
   }
-  return run;
+  return measured;
+}
+
+function claim(state: SchedulerState, { start, end, bytes, rows }: Measured): Run {
+  for (let index = start; index < end; index++) at(state, index).phase = "running";
+  state.pendingTransactions -= end - start;
+  state.pendingBytes -= bytes;
+  const first = at(state, start).transaction.ordinal;
+  return { id: state.nextRunId++, first, last: first + end - start - 1, bytes, rows, attempt: 1 };
 }
 
 /** What a run adds to the experience fades by a quarter with each later one: a slow run (a lock, a busy target) is forgotten soon. */
 const FADING = 0.75;
 
-function learn(state: SchedulerState, worker: number, nowMs: number): void {
-  const slot = slotOf(state, worker);
-  if (slot.phase !== "executing") return;
+function learn(state: SchedulerState, run: Run, tookMs: number): void {
   const { ms, bytes } = state.spent;
-  state.spent = { ms: ms * FADING + nowMs - slot.sinceMs, bytes: bytes * FADING + slot.run.bytes };
+  state.spent = { ms: ms * FADING + tookMs, bytes: bytes * FADING + run.bytes };
 }
 
 function runBytesMax({ options, spent }: SchedulerState): number {
@@ -281,12 +319,12 @@ function firstReady(state: SchedulerState): number | undefined {
   return undefined;
 }
 
-/** Whether everything that it depends on is committed, or lies in the run that starts at `runFirst` and reaches up to it. */
-function isReady(state: SchedulerState, index: number, runFirst: number): boolean {
+/** Whether everything that it depends on is committed, or lies between `chainFirst` and it, to be applied before it on the same session. */
+function isReady(state: SchedulerState, index: number, chainFirst: number): boolean {
   const { barrier, upTo, also } = at(state, index).dependencies;
-  if (barrier) return runFirst === state.lowWater + 1;
-  if (upTo > state.lowWater && runFirst !== state.lowWater + 1) return false;
-  return also.every((ordinal) => ordinal <= state.lowWater || ordinal >= runFirst || isCommitted(state, ordinal));
+  if (barrier) return chainFirst === state.lowWater + 1;
+  if (upTo > state.lowWater && chainFirst !== state.lowWater + 1) return false;
+  return also.every((ordinal) => ordinal <= state.lowWater || ordinal >= chainFirst || isCommitted(state, ordinal));
 }
 
 function isCommitted(state: SchedulerState, ordinal: number): boolean {
@@ -306,10 +344,4 @@ function slotOf(state: SchedulerState, worker: number): WorkerSlot {
   const slot = state.workers[worker];
   assert(slot !== undefined, "the worker exists");
   return slot;
-}
-
-function runOf(state: SchedulerState, worker: number, phase: WorkerSlot["phase"]): Run {
-  const slot = slotOf(state, worker);
-  assert(slot.run !== undefined && slot.phase === phase, `worker ${worker} is ${slot.phase}, not ${phase}`);
-  return slot.run;
 }

@@ -113,7 +113,9 @@ class Player {
     const state = this.#state;
     if (state === undefined) throw new Error("a script begins with `scheduler`");
     const workers = state.workers.map(
-      (slot, worker) => `w${worker} ${slot.phase}${slot.run === undefined ? "" : ` ${describeRun(slot.run)}`}`,
+      (slot, worker) =>
+        `w${worker} ${slot.phase}${slot.run === undefined ? "" : ` ${describeRun(slot.run)}`}` +
+        ("next" in slot && slot.next !== undefined ? `, then ${describeRun(slot.next)}` : ""),
     );
     return `low water ${state.lowWater}, pending ${state.pendingTransactions}, ${workers.join(", ")}`;
   }
@@ -123,8 +125,10 @@ function describeEffect(effect: SchedulerEffect): string {
   switch (effect.type) {
     case "execute":
       return `execute w${effect.worker} ${describeRun(effect.run)}${effect.run.attempt > 1 ? ` attempt ${effect.run.attempt}` : ""}`;
+    case "prepare":
+      return `prepare w${effect.worker} ${describeRun(effect.run)}`;
     case "commit":
-      return `commit w${effect.worker} ${describeRun(effect.run)}`;
+      return `commit w${effect.worker} ${describeRun(effect.run)}${effect.next === undefined ? "" : `, then ${describeRun(effect.next)}`}`;
     case "advance":
       return `low water ${effect.lowWater}`;
     case "wake":
