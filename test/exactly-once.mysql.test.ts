@@ -106,21 +106,20 @@ describe("a channel on real servers", () => {
     await run(source(), "CREATE TABLE d.total(id INT PRIMARY KEY, n INT); INSERT INTO d.total VALUES (1,0)");
     await run(target(), "CREATE TABLE d.total(id INT PRIMARY KEY, n INT); INSERT INTO d.total VALUES (1,0)");
     await beginChannel(options);
-    await run(source(), ...Array.from({ length: 2_000 }, () => "UPDATE d.total SET n=n+1 WHERE id=1"));
+    await run(source(), ...Array.from({ length: 1_000 }, () => "UPDATE d.total SET n=n+1 WHERE id=1"));
     const engine = await Engine.start({ ...options, until: "now" });
     const done = engine.done.then(() => true);
-    for (let kills = 0; !(await Promise.race([done, new Promise((resolve) => setTimeout(resolve, 15 * kills))]));) {
-      const [worker] = await rows(
-        target(),
-        "SELECT ID FROM information_schema.PROCESSLIST WHERE USER='root' AND INFO LIKE '%BINLOG%' AND ID<>CONNECTION_ID()",
-      );
-      if (worker === undefined) continue;
-      await run(target(), `KILL ${worker[0]}`).catch(() => {});
-      kills++;
+    const sessions =
+      "SELECT ID FROM information_schema.PROCESSLIST WHERE USER='root' AND COMMAND='Query' AND ID<>CONNECTION_ID()";
+    for (let kills = 0; !(await Promise.race([done, new Promise((resolve) => setTimeout(resolve, 20 * kills))]));) {
+      for (const [session] of await rows(target(), sessions)) {
+        kills++;
+        await run(target(), `KILL ${session}`).catch(() => {});
+      }
     }
-    expect(engine.status().workers[0]?.retries).toBeGreaterThan(0);
-    expect(await rows(target(), "SELECT n FROM d.total")).toEqual([["2000"]]);
-    expect(await applied(options.channel)).toBe(2000n);
+    expect(engine.status().applied.retries).toBeGreaterThan(0);
+    expect(await rows(target(), "SELECT n FROM d.total")).toEqual([["1000"]]);
+    expect(await applied(options.channel)).toBe(1000n);
   });
 
   test("the lag is the age of what waits longest, and zero when nothing waits", async () => {
