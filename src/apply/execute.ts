@@ -71,10 +71,12 @@ export async function executePrepared(
   { job, before, queries }: PreparedJob,
 ): Promise<CommitStatement> {
   worker.forgetSettings();
-  const results = await worker.sendBuilt(queries, job.run.bytes);
+  const results = await worker.sendBuilt(queries, eventBytesOf(job));
   checkBegun(worker, before, results);
   return "COMMIT";
 }
+
+const eventBytesOf = (job: Job): number => job.transactions.reduce((sum, { eventBytes }) => sum + eventBytes, 0);
 
 function beginStatements(worker: WorkerSession, job: Job, transaction: Transaction | undefined): string[] {
   const statements = [...worker.gtidNext(transaction), "BEGIN"];

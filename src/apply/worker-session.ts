@@ -33,8 +33,8 @@ export class WorkerSession {
   readonly session: Session;
   readonly settings: WorkerSettings;
   #steps: StepBuilder | undefined;
-  /** Bytes of events sent since `useFormat`: progress inside a big transaction. */
-  eventBytesSent = 0;
+  /** Bytes of events applied since `useFormat`: progress inside a big transaction. */
+  eventBytesApplied = 0;
   #format: BinlogFormat | undefined;
   #builder: BinlogStatementBuilder | undefined;
   /** Builds what comes next while the other one is in the middle of a transaction. */
@@ -61,7 +61,7 @@ export class WorkerSession {
 
   /** Tells the server the format of the events to come, unless it knows. */
   async useFormat(format: BinlogFormat): Promise<void> {
-    this.eventBytesSent = 0;
+    this.eventBytesApplied = 0;
     if (this.knows(format)) return;
     const statement = formatStatement(format, this.settings.facts.flavour);
     if (this.settings.facts.flavour === "mysql") {
@@ -104,17 +104,21 @@ export class WorkerSession {
     assert(builder !== undefined, "useFormat comes first");
     const prefix = Buffer.from(before.map((statement) => `${statement};`).join(""));
     let results: ExecuteResult | undefined;
+    let eventBytes = 0;
     const send = async (statement: Buffer[]): Promise<void> => {
       this.#checkPacket(statement);
+      const sentBytes = eventBytes;
+      eventBytes = 0;
       if (results === undefined) results = await this.session.execute([prefix, ...statement]);
       else await this.session.execute(statement);
+      this.eventBytesApplied += sentBytes;
     };
     try {
       for await (const batch of events) {
         for (const event of batch) {
           const full = builder.add(event);
-          this.eventBytesSent += event.length;
           if (full !== undefined) await send(full);
+          eventBytes += event.length;
         }
       }
     } catch (error) {
@@ -152,9 +156,10 @@ export class WorkerSession {
   /** Sends the first query at once, each further one when the one before it has succeeded. @returns the results of the first */
   async sendBuilt([first, ...others]: readonly Buffer[][], eventBytes: number): Promise<ExecuteResult> {
     assert(first !== undefined, "there is always a first query");
-    this.eventBytesSent = eventBytes;
+    this.eventBytesApplied = 0;
     const results = await this.session.execute(first);
     for (const query of others) await this.session.execute(query);
+    this.eventBytesApplied = eventBytes;
     return results;
   }
 

@@ -145,7 +145,7 @@ export class Worker {
     phase: Phase["name"];
     sinceMs: number;
     job: Job | undefined;
-    eventBytesSent: number;
+    eventBytesApplied: number;
     committedTransactions: number;
     retries: number;
   } {
@@ -154,7 +154,7 @@ export class Worker {
       phase: phase.name,
       sinceMs: this.#sinceMs,
       job: "job" in phase ? phase.job : undefined,
-      eventBytesSent: this.#session?.eventBytesSent ?? 0,
+      eventBytesApplied: this.#session?.eventBytesApplied ?? 0,
       committedTransactions: this.#committedTransactions,
       retries: this.#retries,
     };

@@ -102,10 +102,11 @@ function coordinatorState({ state, coordinator }: EngineParts): string {
 }
 
 function describeWorker(worker: Worker, index: number): WorkerStatus {
-  const { phase, sinceMs, job, eventBytesSent, committedTransactions, retries } = worker.status();
+  const { phase, sinceMs, job, eventBytesApplied, committedTransactions, retries } = worker.status();
   const first = job?.transactions[0];
   const rowsTotal = job?.run.rows ?? 0;
-  const share = job === undefined || job.run.bytes === 0 ? 0 : Math.min(1, eventBytesSent / job.run.bytes);
+  const eventBytes = (job?.transactions ?? []).reduce((sum, transaction) => sum + transaction.eventBytes, 0);
+  const share = eventBytes === 0 ? 0 : Math.min(1, eventBytesApplied / eventBytes);
   return {
     worker: index,
     state: WORKER_STATES[phase],

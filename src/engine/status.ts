@@ -68,7 +68,7 @@ export interface WorkerStatus {
   sinceMs: number;
   gtid: string | undefined;
   transactionsInRun: number;
-  /** Rows sent of the run at work: progress inside a big transaction. */
+  /** Rows applied of the run at work, as far as its bytes tell: progress inside a big transaction. */
   rowsDone: number;
   rowsTotal: number;
   committedTransactions: number;

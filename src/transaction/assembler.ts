@@ -276,6 +276,7 @@ export class Assembler {
       format: this.#plain(),
       body: this.#bodyOf(open, kind, relayEnd),
       bytes: open.bytes,
+      eventBytes: body.eventBytes,
       rows: body.rows,
       lastCommitted: open.lastCommitted,
       sequenceNumber: open.sequenceNumber,

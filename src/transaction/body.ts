@@ -33,6 +33,8 @@ export class BodyCollector {
   events: Buffer[] = [];
   /** What `events` costs in memory. */
   heldBytes = 0;
+  /** Bytes of all events given out or counted, unpacked. */
+  eventBytes = 0;
   rows = 0;
   rowEvents = 0;
   tables = new Set<string>();
@@ -57,6 +59,7 @@ export class BodyCollector {
   reset(): void {
     this.events = [];
     this.heldBytes = 0;
+    this.eventBytes = 0;
     this.rows = 0;
     this.rowEvents = 0;
     this.tables = new Set();
@@ -154,6 +157,7 @@ export class BodyCollector {
   }
 
   #hold(event: Buffer): void {
+    this.eventBytes += event.length;
     if (!this.keep) return;
     this.events.push(event);
     this.heldBytes += event.length + EVENT_OVERHEAD_BYTES;

@@ -62,6 +62,8 @@ export interface Transaction {
   body: TransactionBody;
   /** Bytes of its events in the source's binlog. */
   bytes: number;
+  /** Bytes of the events of its body, unpacked: what is to be applied. */
+  eventBytes: number;
   /** Changed rows in its row events: inserts, updates and deletes. */
   rows: number;
   /** The source's logical clock, restarting at each file; 0 and 0 when the source gives none. */
