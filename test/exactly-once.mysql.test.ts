@@ -33,6 +33,7 @@ describe("a channel on real servers", () => {
     expect(message).toContain("Duplicate entry '103' for key");
     expect(where.gtid).toContain(uuid?.[0]);
     expect(where.file).toMatch(/binlog\.\d+/);
+    expect(where.table).toBe("d.t");
     expect(hint).toBeDefined();
     expect(await rows(target(), "SELECT id, v FROM d.t WHERE id > 100 ORDER BY id")).toEqual([
       ["101", "101"],
@@ -99,6 +100,38 @@ describe("a channel on real servers", () => {
     await catchUp(options);
     expect(await rows(target(), "SELECT COUNT(*), COUNT(DISTINCT id) FROM d.t WHERE id > 400")).toEqual([["80", "80"]]);
     expect(await applied(options.channel)).toBe(80n);
+  });
+
+  test("tables without transactions are replicated into a target that enforces GTID consistency", async () => {
+    const create = "CREATE TABLE d.plain(id INT PRIMARY KEY, v INT) ENGINE=MyISAM";
+    for (const server of [source(), target()]) await run(server, create);
+    const options = channelOptions(source(), target());
+    await beginChannel(options);
+    await run(
+      source(),
+      "INSERT INTO d.plain VALUES (1,1),(2,2)",
+      "UPDATE d.plain SET v=7 WHERE id=1",
+      "INSERT INTO d.t VALUES (360,1)",
+    );
+    await catchUp(options);
+    expect(await rows(target(), "SELECT id, v FROM d.plain ORDER BY id")).toEqual([
+      ["1", "7"],
+      ["2", "2"],
+    ]);
+    expect(await applied(options.channel)).toBe(3n);
+  });
+
+  test("a wrong start point can be corrected, a good one is kept", async () => {
+    const options = channelOptions(source(), target(), { startFrom: "binlog.000777:4" });
+    const wrong = await Engine.start(options);
+    await expect(wrong.done).rejects.toMatchObject({ code: "POSITION_NOT_FOUND" });
+    const [status] = await rows(source(), "SHOW BINARY LOG STATUS");
+    await run(source(), "INSERT INTO d.t VALUES (370,1)");
+    await catchUp({ ...options, startFrom: `${status?.[0]}:${status?.[1]}` });
+    expect(await rows(target(), "SELECT COUNT(*) FROM d.t WHERE id=370")).toEqual([["1"]]);
+    await run(source(), "INSERT INTO d.t VALUES (371,1)");
+    await catchUp({ ...options, startFrom: undefined });
+    expect(await rows(target(), "SELECT COUNT(*) FROM d.t WHERE id IN (370, 371)")).toEqual([["2"]]);
   });
 
   test("connections killed while one run follows the other lose and repeat nothing", async () => {

@@ -84,7 +84,7 @@ const whereWorker = (key: WorkerKey): string =>
   `WHERE channel=${literal(key.channel)} AND worker=${key.worker} AND engine='${key.engineId}'`;
 
 export interface StoredCheckpoints {
-  /** The furthest row; undefined when the channel is new. */
+  /** The furthest row; undefined while the channel has not begun. */
   checkpoint: Checkpoint | undefined;
   intent: Intent | undefined;
   workers: number[];
@@ -101,7 +101,7 @@ export async function readCheckpoints(session: Session, channel: string): Promis
   const intent = intents.find((candidate) => candidate.after === first?.["transactions"]);
   return {
     checkpoint:
-      first === undefined || first["source_file"] === ""
+      first === undefined || (first["source_file"] === "" && first["gtids"] === "")
         ? undefined
         : {
             source: { file: String(first["source_file"]), position: Number(first["source_position"]) },
@@ -138,6 +138,14 @@ export async function takeOver(
       `intent=${intent === undefined ? "NULL" : literal(JSON.stringify(intent))} WHERE channel=${literal(channel)}`,
   );
   await session.execute("COMMIT");
+}
+
+/** Forgets the channel. What it applied stays. */
+export async function forgetChannel(session: Session, channel: string): Promise<void> {
+  for (const sql of CHECKPOINT_DDL) await session.execute(sql);
+  for (const table of ["checkpoint", "xa_prepared"]) {
+    await session.execute(`DELETE FROM abreast.${table} WHERE channel=${literal(channel)}`);
+  }
 }
 
 /** The name of the lock that a session of this channel holds while it lives; `worker` undefined: the engine's own. At most 64 characters (MySQL 5.7+). */

@@ -99,14 +99,19 @@ async function begin(
   checkBegun(worker, before, await worker.sendRows(before, rows));
 }
 
-/** Opens a transaction without the checkpoint in it. */
+/**
+ * Opens a transaction without the checkpoint in it. Rows of tables without transactions alone need none: each BINLOG commits by itself, which also a MySQL that
+ * enforces GTID consistency accepts (error 1785 otherwise).
+ */
 async function beginApart(worker: WorkerSession, transaction: Transaction | undefined): Promise<void> {
   const { session, settings } = worker;
   if (settings.gtid === "own") {
     for (const sql of worker.gtidNext(undefined)) await session.execute(sql);
     requireOwnRow(worker, (await session.execute(ownRowQuery(settings)))[0]?.rows.length);
   }
-  await session.execute([...worker.gtidNext(transaction), "BEGIN"].join(";"));
+  const commitsByItself = settings.gtid === "own" && transaction?.kind === "rows" && transaction.ending !== "rollback";
+  const statements = [...worker.gtidNext(transaction), ...(commitsByItself ? [] : ["BEGIN"])];
+  if (statements.length > 0) await session.execute(statements.join(";"));
 }
 
 export function requireOwnRow(worker: WorkerSession, matchedRows: number | undefined): void {

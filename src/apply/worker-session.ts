@@ -14,8 +14,6 @@ export type BodyBatches = AsyncIterable<Buffer[]> | Iterable<Buffer[]>;
 export interface WorkerSettings extends WorkerKey {
   gtid: "own" | "preserve";
   facts: TargetFacts;
-  /** The target's max_allowed_packet. */
-  packetBytesMax: number;
   readBody: (transaction: Transaction) => BodyBatches;
 }
 
@@ -35,14 +33,17 @@ export class WorkerSession {
   #steps: StepBuilder | undefined;
   /** Bytes of events applied since `useFormat`: progress inside a big transaction. */
   eventBytesApplied = 0;
+  readonly #packetBytesMax: number;
   #format: BinlogFormat | undefined;
   #builder: BinlogStatementBuilder | undefined;
   /** Builds what comes next while the other one is in the middle of a transaction. */
   #aheadBuilder: BinlogStatementBuilder | undefined;
 
-  constructor(session: Session, settings: WorkerSettings) {
+  /** `packetBytesMax`: max_allowed_packet of this session; a change on the server holds for later ones. */
+  constructor(session: Session, settings: WorkerSettings, packetBytesMax: number) {
     this.session = session;
     this.settings = settings;
+    this.#packetBytesMax = packetBytesMax;
   }
 
   get steps(): StepBuilder {
@@ -70,7 +71,7 @@ export class WorkerSession {
       await this.session.execute(AUTOMATIC);
     } else await this.session.execute(statement);
     this.#format = format;
-    const room = Math.floor(((this.settings.packetBytesMax - PREFIX_BYTES_RESERVED) * 3) / 4);
+    const room = Math.floor(((this.#packetBytesMax - PREFIX_BYTES_RESERVED) * 3) / 4);
     const makeBuilder = (): BinlogStatementBuilder =>
       new BinlogStatementBuilder(
         format.flavour,
@@ -165,11 +166,11 @@ export class WorkerSession {
 
   #checkPacket(statement: Buffer[]): void {
     const bytes = statement.reduce((sum, part) => sum + part.length, PREFIX_BYTES_RESERVED);
-    if (bytes <= this.settings.packetBytesMax) return;
+    if (bytes <= this.#packetBytesMax) return;
     const enough = Math.min(2 ** Math.ceil(Math.log2(bytes)), 1024 ** 3);
     throw new ReplicationError(
       "UNSUPPORTED",
-      `a row needs a packet of ${bytes} bytes, and the target's max_allowed_packet is ${this.settings.packetBytesMax}`,
+      `a row needs a packet of ${bytes} bytes, and the target's max_allowed_packet is ${this.#packetBytesMax}`,
       { hint: `on the target, SET GLOBAL max_allowed_packet=${enough}; then start again` },
     );
   }

@@ -257,7 +257,8 @@ export class Worker {
           session.destroy();
           return undefined;
         }
-        const opened = new WorkerSession(session, settings);
+        const packetBytesMax = Number(await session.queryValue("SELECT @@max_allowed_packet"));
+        const opened = new WorkerSession(session, settings, packetBytesMax);
         session.onClosed = (error) => this.#closedWhileIdle(opened, error);
         this.#session = opened;
         return opened;
@@ -319,18 +320,21 @@ const ER_UNKNOWN_ERROR = 1105;
 async function explain({ session }: WorkerSession, job: Job, error: ReplicationError): Promise<ReplicationError> {
   if (!(error instanceof SqlError)) return error;
   const isConflict = CONFLICTS.has(error.sqlCode);
+  const tables = [...new Set(job.transactions.flatMap((transaction) => [...transaction.tables]))];
+  // The server names no schema, and which of several tables it means one has to find in its message.
+  const where =
+    tables.length === 0 ? error.where : { table: tables.slice(0, TABLES_SHOWN_MAX).join(", "), ...error.where };
   if (error.sqlCode === ER_UNKNOWN_ERROR) {
     const logged = await session
       .queryValue(
         "SELECT DATA FROM performance_schema.error_log WHERE THREAD_ID=PS_CURRENT_THREAD_ID() ORDER BY LOGGED DESC LIMIT 1",
       )
       .catch(() => undefined);
-    const tables = [...new Set(job.transactions.flatMap((transaction) => [...transaction.tables]))];
     return new ReplicationError(
       "APPLY",
       logged ?? `rows of ${tables.join(", ")} do not fit the table as the target has it: ${error.message}`,
       {
-        where: error.where,
+        where,
         hint:
           logged === undefined
             ? "the target's error log names the column: give it a type and character set that both servers know, and start again"
@@ -343,12 +347,13 @@ async function explain({ session }: WorkerSession, job: Job, error: ReplicationE
     ? "find what else writes to the target; `abreast verify` shows the rows that differ; repair them and start again"
     : RETRY_HINT;
   return new ReplicationError(isConflict ? "CONFLICT" : "APPLY", error.message, {
-    where: error.where,
+    where,
     hint: error.hint ?? hint,
     cause: error,
   });
 }
 
+const TABLES_SHOWN_MAX = 5;
 const RETRY_HINT = "mend the cause on the target and start again: the transaction is tried from its start";
 
 function asDefect(error: unknown): ReplicationError {

@@ -29,7 +29,11 @@ export interface InitialCopy {
  */
 export async function initialCopy(copy: InitialCopy, signal: AbortSignal): Promise<CopyOutcome | undefined> {
   const known = await readKnown(copy.target, copy.channel);
-  if (known.hasCheckpoint || (known.copy === "done" && copy.mode !== "restart")) return known.outcome;
+  if (copy.mode !== "restart" && (known.hasCheckpoint || known.copy === "done")) {
+    if (copy.mode === true)
+      copy.log.info("--init has nothing to do: the channel goes on from where it is", { channel: copy.channel });
+    return known.outcome;
+  }
   if (copy.mode === false) {
     if (known.copy === "none") return undefined;
     throw new ReplicationError("CHECKPOINT", `the initial copy of channel "${copy.channel}" is not finished`, {

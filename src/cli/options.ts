@@ -106,7 +106,7 @@ const optionsSchema = z.object({
     group: "Stream",
     placeholder: "restart",
     what: "first copy schema and data from a consistent snapshot of the source into the empty target",
-    why: "A copy that was interrupted goes on where it was; `restart` drops what it brought and begins anew. Has no effect once the target has a checkpoint of this channel, so it may stay in a file.",
+    why: "A copy that was interrupted goes on where it was; `restart`, only as a flag, drops what it brought and the channel's checkpoint, and begins anew. `true` has no effect once the target has a checkpoint of this channel, so it may stay in a file.",
   }),
   until: text(POSITION_HINT).optional().register(optionNotes, {
     group: "Stream",

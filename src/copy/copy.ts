@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { forgetChannel } from "../apply/checkpoint.ts";
 import { assert } from "../base/assert.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { ReplicationError } from "../base/error.ts";
@@ -92,6 +93,7 @@ class InitialCopy {
     }
     if (state?.summary.state === "done") return resultOf(state, [], true);
     if (state === undefined) await expectEmptyTarget(session);
+    if (this.#options.restart === true) await forgetChannel(session, channel);
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#fromOneSnapshot();

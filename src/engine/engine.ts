@@ -223,7 +223,6 @@ export class Engine {
         engineId,
         gtid: this.#options.gtid,
         facts: target.facts,
-        packetBytesMax: target.packetBytesMax,
         readBody: (transaction) => readBody(relay, filter, transaction),
       },
       events: {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
-import { type Intent, takeOver } from "../apply/checkpoint.ts";
+import { type Checkpoint, type Intent, takeOver } from "../apply/checkpoint.ts";
 import { assert } from "../base/assert.ts";
 import { ReplicationError } from "../base/error.ts";
 import { GtidSet } from "../gtid/mysql.ts";
@@ -29,17 +29,31 @@ export interface Start {
 export async function findStart(options: EngineOptions, target: Target, engineId: string): Promise<Start> {
   if (options.gtid === "preserve") return { progress: await executedOnTarget(target), intent: undefined };
   const { checkpoint, intent } = await target.readCheckpoints();
-  const progress =
-    checkpoint === undefined
-      ? await newChannel(options)
-      : { source: checkpoint.source, gtids: parseGtids(checkpoint.gtids), transactions: checkpoint.transactions };
+  const progress = checkpoint === undefined ? await newChannel(options) : progressOf(checkpoint);
+  if (checkpoint !== undefined && options.startFrom !== undefined) {
+    options.log.info(
+      `the channel goes on from its checkpoint; --start-from ${options.startFrom} is for a new channel`,
+      {
+        channel: options.channel,
+        checkpoint: `${checkpoint.source.file}:${checkpoint.source.position}`,
+      },
+    );
+  }
+  // A start that somebody gave is no checkpoint before the source has accepted it: a wrong one can be corrected. `now` comes from the source itself, and must not move.
+  const isKnown = checkpoint !== undefined || options.startFrom === "now";
   await takeOver(target.session, options.channel, engineId, options.workers, {
-    source: progress.source,
-    gtids: gtidText(progress.gtids),
+    source: isKnown ? progress.source : NO_FILE,
+    gtids: isKnown ? gtidText(progress.gtids) : "",
     transactions: progress.transactions,
   });
   return { progress, intent };
 }
+
+const progressOf = ({ source, gtids, transactions }: Checkpoint): Progress => ({
+  source,
+  gtids: parseGtids(gtids),
+  transactions,
+});
 
 async function executedOnTarget(target: Target): Promise<Progress> {
   if (!target.gtidModeOn) {

@@ -16,7 +16,6 @@ export class Target {
   session: Session;
   readonly facts: TargetFacts;
   readonly serverVersion: string;
-  readonly packetBytesMax: number;
   readonly gtidModeOn: boolean;
   readonly #address: ServerAddress;
   readonly #channel: string;
@@ -34,9 +33,8 @@ export class Target {
     try {
       for (const sql of CHECKPOINT_DDL) await session.execute(sql);
       const facts = await readTargetFacts(rowsSession(session));
-      const packetBytesMax = Number(await session.queryValue("SELECT @@max_allowed_packet"));
       const gtidModeOn = facts.flavour === "mysql" && (await session.queryValue("SELECT @@GLOBAL.gtid_mode")) === "ON";
-      return new Target(session, { address, channel, log, onFatal, facts, packetBytesMax, gtidModeOn });
+      return new Target(session, { address, channel, log, onFatal, facts, gtidModeOn });
     } catch (error) {
       session.destroy();
       throw error;
@@ -51,14 +49,12 @@ export class Target {
       log: Log;
       onFatal: (error: ReplicationError) => void;
       facts: TargetFacts;
-      packetBytesMax: number;
       gtidModeOn: boolean;
     },
   ) {
     this.session = session;
     this.serverVersion = session.serverVersion.text;
     this.facts = about.facts;
-    this.packetBytesMax = about.packetBytesMax;
     this.gtidModeOn = about.gtidModeOn;
     this.#address = about.address;
     this.#channel = about.channel;

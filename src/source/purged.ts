@@ -6,7 +6,7 @@ import { sqlLiteral } from "../wire/sql-text.ts";
 import type { StreamStart } from "./connect.ts";
 
 const HINT =
-  "make a new copy with --init; then keep binlogs longer on the source (binlog_expire_logs_seconds, expire_logs_days)";
+  "make a new copy with --init=restart; then keep binlogs longer on the source (binlog_expire_logs_seconds, expire_logs_days)";
 
 /**
  * Asked before a dump by GTIDs, because only MySQL 8.0 and later name the missing transactions in their error.

@@ -236,7 +236,7 @@ export class Receiver {
     throw new ReplicationError(
       "POSITION_NOT_FOUND",
       "another server answers in the source's place, and without GTIDs our position means nothing there",
-      { where: { server: describeAddress(this.#options.source) }, hint: "make a new copy with --init, or use GTIDs" },
+      { where: { server: describeAddress(this.#options.source) }, hint: "make a new copy with --init=restart, or use GTIDs" },
     );
   }
 

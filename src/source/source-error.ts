@@ -24,7 +24,7 @@ interface Meaning {
   hint: (context: StreamContext) => string;
 }
 
-const NEW_COPY = "make a new copy with --init, or a start point that the source still has";
+const NEW_COPY = "make a new copy with --init=restart, or a start point that the source still has";
 
 /**
  * What the dump thread says (`sql/rpl_binlog_sender.cc`, `sql/binlog.cc` of MySQL; `sql/sql_repl.cc` of MariaDB), in the words of all versions: master and
@@ -40,7 +40,7 @@ const MEANINGS: readonly Meaning[] = [
     text: /which is not in the (master|source)'s binlog|is missing the GTID|(slave|replica) has more GTIDs than/i,
     code: "POSITION_NOT_FOUND",
     hint: () =>
-      "this source lacks transactions that we have: was it restored, or is it another server? if it is right, make a new copy with --init",
+      "this source lacks transactions that we have: was it restored, or is it another server? if it is right, make a new copy with --init=restart",
   },
   {
     text: /could not find first log file name|could not find .* in binary log index|log file .* not found/i,

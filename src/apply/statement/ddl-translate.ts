@@ -35,6 +35,7 @@ export function translateDdl(sql: Buffer, tokens: readonly Token[], context: Tra
     ...collationEdits(tokens, context),
     ...utf8mb4Edits(tokens, context),
     ...eventStatusEdits(tokens, target),
+    ...dropEdits(tokens, source),
   ];
   if (!isMysql(target, 8, 0, 21)) edits.push(...startTransactionEdits(tokens));
   if (source.flavour !== target.flavour) edits.push(...engineEdits(tokens, context));
@@ -203,6 +204,23 @@ function startTransactionEdits(tokens: readonly Token[]): Edit[] {
   if (start === undefined || transaction === undefined || !isCreateTable(tokens)) return [];
   if (!isWord(start, "START") || !isWord(transaction, "TRANSACTION")) return [];
   return [{ from: start.from, to: transaction.to, text: "" }];
+}
+
+/**
+ * MariaDB, and MySQL before 8.0, drop those tables of a list that are there, tell the client of the others (1051), and log the whole list. A server with atomic DDL would
+ * drop none of them. The servers' own replicas drop what is there too (MariaDB: slave_ddl_exec_mode=IDEMPOTENT, its default).
+ */
+function dropEdits(tokens: readonly Token[], source: ServerKind): Edit[] {
+  if (!dropsOnlyWhatIsThere(tokens, source)) return [];
+  const kind = tokens[isWord(tokens[1], "TEMPORARY") ? 2 : 1] as Token;
+  return [{ from: kind.to, to: kind.to, text: " IF EXISTS" }];
+}
+
+/** Whether it is a DROP TABLE or DROP VIEW without IF EXISTS that the source logs also when not all of its list was there. */
+export function dropsOnlyWhatIsThere(tokens: readonly Token[], source: ServerKind): boolean {
+  if (!isWord(tokens[0], "DROP") || isMysql(source, 8)) return false;
+  const at = isWord(tokens[1], "TEMPORARY") ? 2 : 1;
+  return isWord(tokens[at], "TABLE", "TABLES", "VIEW", "SEQUENCE") && !isWord(tokens[at + 1], "IF");
 }
 
 const ENGINES_OF_BOTH = new Set(

@@ -13,6 +13,7 @@ import { classify, type StatementClass, withoutSettings } from "./classify.ts";
 import { characterSetOnTarget } from "./collations.ts";
 import { ContextState, inUtf8, sessionContextSql, type StatementContext, utf8mb4Collation } from "./context.ts";
 import {
+  dropsOnlyWhatIsThere,
   fixedUtf8mb4Collation,
   mentionsCollation,
   showStatement,
@@ -222,7 +223,8 @@ export class StepBuilder {
       kind: "statement",
       setup: i === 0 ? setup : [],
       text,
-      expectedError: query.errorCode,
+      // With IF EXISTS the target meets no error of what was not there.
+      expectedError: dropsOnlyWhatIsThere(tokens, source) ? 0 : query.errorCode,
       shown,
       ddl: found.commits ? ddlFacts(found, query, lexContext) : undefined,
     }));

@@ -1,12 +1,13 @@
 import { Command } from "commander";
 import { systemClock } from "../../base/clock.ts";
+import { ReplicationError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import type { EngineOptions } from "../../engine/options.ts";
 import { ControlServer } from "../../http/control-server.ts";
 import { createLog } from "../../observe/log.ts";
 import { channelFolder, readConfig, serverAddress, type Config } from "../config.ts";
 import { addFlags } from "../flags.ts";
-import { OPTIONS, type OptionName } from "../options.ts";
+import { OPTIONS, type OptionName, type Options } from "../options.ts";
 import { Preparations } from "../preparations.ts";
 import { renderSummary } from "../render/summary.ts";
 import { Replication } from "../replication.ts";
@@ -49,11 +50,13 @@ export function replicateCommand(): Command {
 async function replicate(config: Config<OptionName>): Promise<void> {
   const { values } = config;
   process.title = `abreast replicate ${values.channel}`;
+  // The relay log holds all rows, and from MariaDB the passwords of account statements.
+  process.umask(0o077);
   const screen = new Screen(process.stdout, process.stderr);
   const log = createLog({ format: values.logFormat, clock: systemClock, write: screen.note });
   const options = engineOptions(config, log);
 
-  const preparations = new Preparations(options, { init: values.init, skipPreflight: values.skipPreflight });
+  const preparations = new Preparations(options, { init: initMode(config), skipPreflight: values.skipPreflight });
   const replication = new Replication(options, preparations.list);
   const control = await ControlServer.start(options.folder, replication);
   const reporter = new StatusReporter(
@@ -78,6 +81,18 @@ async function replicate(config: Config<OptionName>): Promise<void> {
     await control.close();
     forgetSignals();
   }
+}
+
+/** Starting over drops what was copied: once, by a flag. In a file or the environment it would do so at every start. */
+function initMode({ values, origin }: Config<OptionName>): Options["init"] {
+  if (values.init !== "restart" || origin("init").startsWith("--")) return values.init;
+  throw new ReplicationError(
+    "CONFIG",
+    `${origin("init")} is restart, which would drop and copy everything at every start`,
+    {
+      hint: "write init: true there, and give --init=restart once",
+    },
+  );
 }
 
 function reportMode(json: boolean, screen: Screen): ReportMode {
