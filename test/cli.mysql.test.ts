@@ -181,6 +181,29 @@ describe("a running engine", () => {
     await query(target(), "INSERT INTO shop.orders SELECT 1, 'order'");
   });
 
+  test("that cannot apply is waited for by a comparison, which says so, ends at the first signal or in time, and lets go", async () => {
+    const engine = await startEngine();
+    const args = ["verify", "--source", source().url, "--target", target().url, "--folder", folder];
+    await withConnection(target(), async (connection) => {
+      await connection.query("LOCK TABLES shop.orders WRITE");
+      await insertOrder();
+      await statusWhere(({ workers }) => workers.some((worker) => worker.rowsTotal === 1), engine);
+
+      const late = await run(...args, "--wait", "1s");
+      expect(late).toMatchObject({ end: 3, errors: expect.stringMatching(/^NOT_REACHED: .* within 1 s\n {2}Try: /) });
+
+      const stopped = start(...args);
+      while (!stopped.errors.includes("waiting for the engine")) await sleep(20);
+      stopped.signal("SIGTERM");
+      expect(await stopped.ended).toBe(3);
+      expect(stopped.errors).toMatch(/waiting for the engine to finish what it applies, lag .*\nSTOPPED: /);
+    });
+    await insertOrder();
+    await caughtUp(engine);
+    expect(await new ControlClient(folder).status()).toMatchObject({ state: "running" });
+    expect(await countOn(target())).toBe(await countOn(source()));
+  });
+
   test("ends cleanly at Ctrl-C, and goes on where it was", async () => {
     const engine = await startEngine();
     await insertOrder();

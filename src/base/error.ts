@@ -44,6 +44,7 @@ export const ERROR_CODES = {
   SCHEMA_CHANGED: { retry: "never", means: "Something was defined anew on the source while it was being copied." },
   PREFLIGHT: { retry: "never", means: "The preflight found something unsafe." },
   SANDBOX: { retry: "never", means: "A local server cannot be fetched, started or stopped." },
+  NOT_REACHED: { retry: "never", means: "The engine did not get to a place in the time that was given." },
   NOT_RUNNING: { retry: "never", means: "No engine answers at this place." },
   STOPPED: { retry: "never", means: "The work was ended on request." },
   DEFECT: { retry: "never", means: "A mistake in Abreast itself. Please report it with the whole message." },

@@ -17,7 +17,10 @@ export class Preparations {
   constructor(options: EngineOptions, { init, skipPreflight }: Pick<Options, "init" | "skipPreflight">) {
     this.#options = options;
     const check: Preparation = { state: "starting", run: () => this.#check(init) };
-    const copy: Preparation = { state: "copying", run: (signal) => this.#copy(init, signal) };
+    const copy: Preparation & { state: "starting" | "copying" } = {
+      state: "starting",
+      run: (signal) => this.#copy(init, signal, () => (copy.state = "copying")),
+    };
     this.list = skipPreflight ? [copy] : [check, copy];
   }
 
@@ -45,7 +48,7 @@ export class Preparations {
     }
   }
 
-  async #copy(init: Options["init"], signal: AbortSignal): Promise<Partial<EngineOptions>> {
+  async #copy(init: Options["init"], signal: AbortSignal, onCopying: () => void): Promise<Partial<EngineOptions>> {
     const { source, target, channel, gtid, log } = this.#options;
     if (gtid === "preserve") {
       if (init === false) return {};
@@ -55,6 +58,7 @@ export class Preparations {
     }
     try {
       const onProgress = (progress: Parameters<typeof renderCopyLine>[0]): void => {
+        onCopying();
         this.#activity = (width) => renderCopyLine(progress, width);
       };
       return (await initialCopy({ source, target, channel, mode: init, log, onProgress }, signal)) ?? {};

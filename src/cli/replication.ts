@@ -9,7 +9,8 @@ import { VERSION } from "../version.ts";
 
 /** What comes before the engine: the preflight, the initial copy. What it answers goes into the engine's options. Ends with STOPPED when the signal is aborted. */
 export interface Preparation {
-  state: "starting" | "copying";
+  /** What it is at: looking whether there is something to copy is not copying. */
+  readonly state: "starting" | "copying";
   run(signal: AbortSignal): Promise<Partial<EngineOptions>>;
 }
 
@@ -24,7 +25,8 @@ export class Replication implements Controlled {
   readonly #startedAtMs = systemClock.nowMs();
   readonly #abort = new AbortController();
   #ended: Promise<void> | undefined;
-  #state: "starting" | "copying" | "stopped" | "failed" = "starting";
+  #state: "starting" | "stopped" | "failed" = "starting";
+  #preparation: Preparation | undefined;
   #engine: Engine | undefined;
 
   constructor(options: EngineOptions, preparations: readonly Preparation[]) {
@@ -55,7 +57,9 @@ export class Replication implements Controlled {
 
   async pauseAt(position?: PausePosition): Promise<void> {
     if (this.#engine === undefined) {
-      throw new ReplicationError("NOT_RUNNING", `the engine is ${this.#state}`, { hint: "try again when it runs" });
+      throw new ReplicationError("NOT_RUNNING", `the engine is ${this.#stateWithoutEngine}`, {
+        hint: "try again when it runs",
+      });
     }
     await this.#engine.pauseAt(position);
   }
@@ -67,10 +71,11 @@ export class Replication implements Controlled {
   async #run(): Promise<void> {
     try {
       for (const preparation of this.#preparations) {
-        this.#state = preparation.state;
+        this.#preparation = preparation;
         this.#options = { ...this.#options, ...(await preparation.run(this.#abort.signal)) };
         if (this.#abort.signal.aborted) break;
       }
+      this.#preparation = undefined;
       if (!this.#abort.signal.aborted) await this.#runEngine();
       this.#state = "stopped";
     } catch (error) {
@@ -81,11 +86,14 @@ export class Replication implements Controlled {
   }
 
   async #runEngine(): Promise<void> {
-    this.#state = "starting";
     const engine = await Engine.start(this.#options);
     this.#engine = engine;
     if (this.#abort.signal.aborted) await engine.stop();
     await engine.done;
+  }
+
+  get #stateWithoutEngine(): EngineStatus["state"] {
+    return this.#state === "starting" ? (this.#preparation?.state ?? "starting") : this.#state;
   }
 
   #statusWithoutEngine(): EngineStatus {
@@ -97,7 +105,7 @@ export class Replication implements Controlled {
       version: VERSION,
       startedAtMs: this.#startedAtMs,
       atMs: systemClock.nowMs(),
-      state: this.#state,
+      state: this.#stateWithoutEngine,
       source: { address: describeAddress(source), serverVersion: "", serverUuid: "", serverId: 0 },
       target: { address: describeAddress(target), serverVersion: "" },
       receiver: {

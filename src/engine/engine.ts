@@ -201,6 +201,7 @@ export class Engine {
     this.#pauses++;
     if (this.#parts.state === "paused") this.#parts.state = "running";
     this.#feed.release();
+    this.#coordinator.nudge();
   }
 
   #run(): void {

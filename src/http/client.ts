@@ -9,13 +9,16 @@ const POLL_MS = 50;
 
 /**
  * Talks to the engine that runs in a folder. Nothing times out: a pause at a position answers when it is reached, a stop when the work at hand is done.
- * Every call throws ReplicationError: NOT_RUNNING when no engine answers there, or what the engine answered.
+ * Every call throws ReplicationError: NOT_RUNNING when no engine answers there, STOPPED when the signal is aborted, or what the engine answered.
  */
 export class ControlClient {
   readonly #folder: string;
+  readonly #signal: AbortSignal | undefined;
 
-  constructor(folder: string) {
+  /** `signal` ends every call that waits, and with it a pause that hangs on its connection. */
+  constructor(folder: string, signal?: AbortSignal) {
     this.#folder = folder;
+    this.#signal = signal;
   }
 
   status(): Promise<EngineStatus> {
@@ -50,24 +53,25 @@ export class ControlClient {
   }
 
   /** Resolves once paused, as `pause` does, with a pause that ends when `release` is called or this process dies. */
-  async hold(position?: PausePosition): Promise<{ release(): void }> {
+  async hold(position?: PausePosition, signal = this.#signal): Promise<{ release(): void }> {
     const body: PauseRequest = { whileConnected: true, ...(position === undefined ? {} : { position }) };
-    const { request, response } = await this.#send("POST", "/pause", body);
-    this.#read(await firstLineOf(response).catch(() => ""));
+    const { request, response } = await this.#send("POST", "/pause", body, signal);
+    this.#read(await firstLineOf(response).catch(() => ""), signal);
     return { release: () => request.destroy() };
   }
 
   async #ask(method: string, path: string, body?: PauseRequest): Promise<EngineStatus> {
-    const { response } = await this.#send(method, path, body);
+    const { response } = await this.#send(method, path, body, this.#signal);
     // An answer that is cut short is no answer.
     const chunks = await response.toArray().catch(() => []);
-    return this.#read(chunks.map(String).join(""));
+    return this.#read(chunks.map(String).join(""), this.#signal);
   }
 
-  #read(text: string): EngineStatus {
+  #read(text: string, signal: AbortSignal | undefined): EngineStatus {
     const answer = parseJson(text);
     const error = readErrorMessage(answer);
     if (error !== undefined) throw error;
+    if (answer === undefined && signal?.aborted === true) throw notWaitedFor();
     if (answer === undefined) throw this.#notRunning("stopped answering");
     return answer as EngineStatus;
   }
@@ -75,20 +79,25 @@ export class ControlClient {
   #send(
     method: string,
     path: string,
-    body?: PauseRequest,
+    body: PauseRequest | undefined,
+    signal: AbortSignal | undefined,
   ): Promise<{ request: ClientRequest; response: IncomingMessage }> {
     const socketPath = findSocketPath(this.#folder);
     return new Promise((resolve, reject) => {
-      const request = httpRequest({ socketPath, method, path, agent: false }, (response) => {
-        response.setEncoding("utf8");
-        resolve({ request, response });
-      });
+      const request = httpRequest(
+        { socketPath, method, path, agent: false, ...(signal === undefined ? {} : { signal }) },
+        (response) => {
+          response.setEncoding("utf8");
+          resolve({ request, response });
+        },
+      );
       request.on("error", (error: NodeJS.ErrnoException) => reject(this.#connectionError(error)));
       request.end(body === undefined ? undefined : JSON.stringify(body));
     });
   }
 
   #connectionError(error: NodeJS.ErrnoException): ReplicationError {
+    if (error.code === "ABORT_ERR") return notWaitedFor();
     if (error.code === "EACCES" || error.code === "EPERM") {
       return new ReplicationError("ACCESS_DENIED", `the control socket of ${this.#folder} belongs to another user`, {
         hint: "run this as the user who runs the engine",
@@ -106,6 +115,10 @@ export class ControlClient {
       ...(cause === undefined ? {} : { cause }),
     });
   }
+}
+
+function notWaitedFor(): ReplicationError {
+  return new ReplicationError("STOPPED", "the engine's answer was not waited for");
 }
 
 /** Reads up to the first line's end and leaves the rest of the answer open. */

@@ -8,7 +8,7 @@ import type { PausePosition } from "../engine/status.ts";
 import { ReplicationError } from "../base/error.ts";
 import { exampleStatus } from "../../test/helpers/example-status.ts";
 import { ControlClient } from "./client.ts";
-import { EngineGate } from "./engine-gate.ts";
+import { EngineGate, type GateWait } from "./engine-gate.ts";
 import { ControlServer, type Controlled } from "./control-server.ts";
 
 const PLACE: PausePosition = { file: "binlog.000003", position: 4711 };
@@ -120,7 +120,7 @@ test("a pause that the engine refuses carries the engine's own error to the clie
 test("the gate of a comparison holds while its process lives, and opens on request", async () => {
   server = await ControlServer.start(folder, engine);
   const client = new ControlClient(folder);
-  const gate = new EngineGate(client);
+  const gate = new EngineGate(client, { waitMsMax: 60_000 });
   await gate.hold();
   const pausing = gate.pauseAt(PLACE);
   await until(() => engine.calls.length === 2);
@@ -133,6 +133,46 @@ test("the gate of a comparison holds while its process lives, and opens on reque
   await gate.resume();
   await client.status();
   expect(engine.calls).toEqual(["pause", "pause at binlog.000003:4711", "resume"]);
+});
+
+test("a gate waits no longer than it may, says for what, and lets go", async () => {
+  server = await ControlServer.start(folder, engine);
+  const gate = new EngineGate(new ControlClient(folder), { waitMsMax: 1_000 });
+  await gate.hold();
+  await expect(gate.pauseAt(PLACE)).rejects.toMatchObject({
+    code: "NOT_REACHED",
+    message: "the engine did not apply up to here within 1 s",
+    where: PLACE,
+    hint: expect.stringContaining("abreast status"),
+  });
+  await until(() => engine.calls.includes("resume"));
+  await gate.resume();
+});
+
+test("a gate that is stopped while it waits lets go at once, without asking anybody", async () => {
+  server = await ControlServer.start(folder, engine);
+  const stop = new AbortController();
+  const gate = new EngineGate(new ControlClient(folder, stop.signal), { waitMsMax: 60_000, signal: stop.signal });
+  await gate.hold();
+  const pausing = codeOf(gate.pauseAt(PLACE));
+  await until(() => engine.calls.length === 2);
+  stop.abort();
+  expect(await pausing).toBe("STOPPED");
+  await gate.resume();
+  await until(() => engine.calls.includes("resume"));
+});
+
+test("a gate tells again and again what it waits for, and how far behind the engine is", async () => {
+  server = await ControlServer.start(folder, engine);
+  const stop = new AbortController();
+  const told: unknown[] = [];
+  const onWaiting = (wait: GateWait): void => {
+    told.push({ position: wait.position, lagMs: wait.lagMs });
+    if (told.length === 2) stop.abort();
+  };
+  const gate = new EngineGate(new ControlClient(folder), { waitMsMax: 60_000, onWaiting, signal: stop.signal });
+  expect(await codeOf(gate.pauseAt(PLACE))).toBe("STOPPED");
+  expect(told).toEqual(Array.from({ length: 2 }, () => ({ position: PLACE, lagMs: 12_300 })));
 });
 
 test("the engine resumes when the process that paused it for a comparison is killed", async () => {
@@ -213,7 +253,9 @@ test("an engine that ends in the middle of an answer is not taken for an answer"
   await new Promise<void>((resolve) => listener.listen(socketPath, resolve));
   try {
     expect(await codeOf(new ControlClient(folder).status())).toBe("NOT_RUNNING");
-    expect(await codeOf(new EngineGate(new ControlClient(folder)).pauseAt(PLACE))).toBe("NOT_RUNNING");
+    expect(await codeOf(new EngineGate(new ControlClient(folder), { waitMsMax: 60_000 }).pauseAt(PLACE))).toBe(
+      "NOT_RUNNING",
+    );
   } finally {
     listener.close();
   }

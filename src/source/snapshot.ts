@@ -27,6 +27,8 @@ export interface SnapshotOptions {
    * and no lock; the sessions see one state if nothing writes while they open.
    */
   position?: "exact" | "about" | "none";
+  /** Ends all sessions, and with them the lock. */
+  signal?: AbortSignal | undefined;
 }
 
 /** For the global read lock, behind statements that run; writes wait behind it meanwhile. */
@@ -41,15 +43,20 @@ const DENIED = new Set([1227, 1044, 1045]);
  * Opens sessions in `REPEATABLE READ` transactions on one state and tells where in the binlog it stands. MySQL: the global read lock is held for the few
  * milliseconds in which the transactions begin and the position is read, for only it keeps a commit from being in one of the two only. MariaDB tells each
  * snapshot's own position (binlog_snapshot_file and _position), so sessions are opened until all have the same one; only a busy server is locked.
- * @throws ReplicationError CONNECT, CONNECTION_LOST, ACCESS_DENIED (RELOAD is missing), SOURCE (the lock was not to be had)
+ * @throws ReplicationError CONNECT, CONNECTION_LOST, ACCESS_DENIED (RELOAD is missing), SOURCE (the lock was not to be had), STOPPED
  */
 export async function openSnapshot(address: ServerAddress, options: SnapshotOptions): Promise<Snapshot> {
   const opened: Session[] = [];
   const open = async (): Promise<Session> => {
     const session = await Session.connect(address);
     opened.push(session);
+    if (options.signal?.aborted === true) throw new ReplicationError("STOPPED", "opening a snapshot was stopped");
     return session;
   };
+  const destroyAll = (): void => {
+    for (const session of opened) session.destroy();
+  };
+  options.signal?.addEventListener("abort", destroyAll, { once: true });
   try {
     const control = await open();
     await control.execute("SET SESSION sql_mode='', time_zone='+00:00'");
@@ -64,8 +71,10 @@ export async function openSnapshot(address: ServerAddress, options: SnapshotOpti
     await control.close();
     return { sessions, ...result };
   } catch (error) {
-    for (const session of opened) session.destroy();
+    destroyAll();
     throw error;
+  } finally {
+    options.signal?.removeEventListener("abort", destroyAll);
   }
 }
 

@@ -30,6 +30,7 @@ export interface PointOptions {
   sessionsPerSide: number;
   /** Without it, source and target are taken as they stand. */
   gate?: ApplyGate | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -74,7 +75,7 @@ async function openUngated(options: PointOptions): Promise<ConsistentPoint> {
 }
 
 function snapshotOptions(options: PointOptions, position: "exact" | "about" | "none"): SnapshotOptions {
-  return { sessions: options.sessionsPerSide, setUp, position };
+  return { sessions: options.sessionsPerSide, setUp, position, signal: options.signal };
 }
 
 function pointOf(source: Snapshot, target: Snapshot, warnings: string[]): ConsistentPoint {

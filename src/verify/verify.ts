@@ -33,9 +33,26 @@ const SESSIONS_PER_SIDE = 2;
 
 /**
  * Compares every table of the user's schemas, row by row through checksums that the servers compute. Views, routines and the like have no rows and are not compared.
- * @throws ReplicationError CONNECT, CONNECTION_LOST, ACCESS_DENIED, CONFIG, STOPPED
+ * When the signal is aborted it ends at once, whatever a server or the engine keeps it waiting for.
+ * @throws ReplicationError CONNECT, CONNECTION_LOST, ACCESS_DENIED, CONFIG, STOPPED, and what the gate throws
  */
 export async function verifyTables(options: VerifyOptions): Promise<VerifyReport> {
+  const { signal } = options;
+  if (signal === undefined) return compareServers(options);
+  const ended = new AbortController();
+  const stopped = new Promise<never>((_, reject) => {
+    const stop = (): void => reject(new ReplicationError("STOPPED", "verify was stopped"));
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true, signal: ended.signal });
+  });
+  try {
+    return await Promise.race([stopped, compareServers(options)]);
+  } finally {
+    ended.abort();
+  }
+}
+
+async function compareServers(options: VerifyOptions): Promise<VerifyReport> {
   const clock = options.clock ?? systemClock;
   const startedMs = clock.nowMs();
   const point = await openConsistentPoint({
@@ -43,7 +60,12 @@ export async function verifyTables(options: VerifyOptions): Promise<VerifyReport
     target: options.target,
     sessionsPerSide: options.sessionsPerSide ?? SESSIONS_PER_SIDE,
     gate: options.gate,
+    signal: options.signal,
   });
+  const destroyAll = (): void => {
+    for (const session of [...point.sourceSessions, ...point.targetSessions]) session.destroy();
+  };
+  options.signal?.addEventListener("abort", destroyAll, { once: true });
   try {
     const tables = await compareAll(point, options, clock);
     return {
@@ -54,9 +76,10 @@ export async function verifyTables(options: VerifyOptions): Promise<VerifyReport
       durationMs: clock.nowMs() - startedMs,
     };
   } catch (error) {
-    for (const session of [...point.sourceSessions, ...point.targetSessions]) session.destroy();
-    if (options.signal?.aborted === true) throw new ReplicationError("STOPPED", "verify was stopped", { cause: error });
+    destroyAll();
     throw error;
+  } finally {
+    options.signal?.removeEventListener("abort", destroyAll);
   }
 }
 

@@ -3,14 +3,14 @@ import { ReplicationError } from "../../base/error.ts";
 import { describeAddress, type ServerAddress } from "../../base/server-url.ts";
 import type { EngineStatus } from "../../engine/status.ts";
 import { ControlClient } from "../../http/client.ts";
-import { EngineGate } from "../../http/engine-gate.ts";
+import { EngineGate, type GateWait } from "../../http/engine-gate.ts";
 import { verifyTables } from "../../verify/verify.ts";
 import { channelFolder, readConfig, serverAddress } from "../config.ts";
 import { addFlags } from "../flags.ts";
-import { renderVerifyLine, renderVerifyReport } from "../render/verify.ts";
+import { renderVerifyLine, renderVerifyReport, renderWait } from "../render/verify.ts";
 import { Screen } from "../screen.ts";
 import { onStopSignals } from "../stop-signals.ts";
-import { wholeNumber } from "../values.ts";
+import { duration, wholeNumber } from "../values.ts";
 
 const OPTIONS = [
   "source",
@@ -30,6 +30,8 @@ Both sides are read in consistent snapshots. While an engine of this --channel o
 held for the moment that it takes to open both at one position: the comparison is exact under load. Without an engine the servers are
 compared as they stand. On a MySQL source the global read lock is held for that same moment (RELOAD; see docs).
 
+An engine that does not get to that position is waited for as long as --wait says. Ctrl-C ends the comparison and lets the engine go.
+
 Exit codes: 0 identical; 1 different; 2 configuration; 3 the comparison could not be made.
 
 Examples:
@@ -44,6 +46,7 @@ interface VerifyFlags {
   chunkRows?: string;
   rowsShown?: string;
   sessions?: string;
+  wait?: string;
   engine: boolean;
 }
 
@@ -54,6 +57,7 @@ export function verifyCommand(): Command {
     .option("--chunk-rows <NUMBER>", "rows of the first chunks; they grow towards a second each (default: 5000)")
     .option("--rows-shown <NUMBER>", "differing rows to name, per table (default: 20)")
     .option("--sessions <NUMBER>", "tables compared beside each other (default: 2)")
+    .option("--wait <TIME>", "how long the engine may take to get to the source's position (default: 5m)")
     .option("--no-engine", "compare the servers as they stand, although an engine runs")
     .addHelpText("after", HELP)
     .action(verify);
@@ -63,7 +67,7 @@ async function verify(flags: VerifyFlags): Promise<void> {
   const config = readConfig(OPTIONS, { flags: { ...flags }, environment: process.env, folder: process.cwd() });
   const [source, target] = [serverAddress(config, "source"), serverAddress(config, "target")];
   const screen = new Screen(process.stdout, process.stderr);
-  const gate = flags.engine ? await runningGate(channelFolder(config), source, target, screen) : undefined;
+  const waitMsMax = readWait(flags.wait);
   const stop = new AbortController();
   const forgetSignals = onStopSignals(
     () => stop.abort(),
@@ -72,6 +76,9 @@ async function verify(flags: VerifyFlags): Promise<void> {
   );
   const isLive = screen.isTerminal && !config.values.json;
   try {
+    const client = new ControlClient(channelFolder(config), stop.signal);
+    const isGated = flags.engine && (await canBeHeld(client, source, target, screen));
+    const onWaiting = waitTeller(screen, isLive);
     const report = await verifyTables({
       source,
       target,
@@ -80,7 +87,7 @@ async function verify(flags: VerifyFlags): Promise<void> {
       ...numberFlag("--chunk-rows", "chunkRows", flags.chunkRows, 1_000_000),
       ...numberFlag("--rows-shown", "rowsShownMax", flags.rowsShown, 1_000_000),
       ...numberFlag("--sessions", "sessionsPerSide", flags.sessions, 64),
-      gate,
+      gate: isGated ? new EngineGate(client, { waitMsMax, onWaiting, signal: stop.signal }) : undefined,
       signal: stop.signal,
       onProgress: (progress) => {
         if (isLive) screen.live(renderVerifyLine(progress, screen.width - 1));
@@ -96,29 +103,53 @@ async function verify(flags: VerifyFlags): Promise<void> {
 }
 
 const EXIT_AT_ONCE = 3;
+const WAIT_DEFAULT = "5m";
+const WAIT_MS_MAX = 7 * 86_400_000;
+/** Between two lines that stay. */
+const WAIT_LINE_MS = 10_000;
 
-/** The engine of this folder, when it replicates between these very servers and is not paused by somebody. */
-async function runningGate(
-  folder: string,
+function readWait(text = WAIT_DEFAULT): number {
+  const result = duration(0, WAIT_MS_MAX).safeParse(text);
+  if (result.success) return result.data;
+  throw new ReplicationError("CONFIG", `--wait is ${JSON.stringify(text)}`, {
+    hint: result.error.issues[0]?.message ?? `give a time like ${WAIT_DEFAULT}`,
+  });
+}
+
+/** On a live terminal the line is redrawn, else a line is written now and then. */
+function waitTeller(screen: Screen, isLive: boolean): (wait: GateWait) => void {
+  let nextMs = 0;
+  return (wait) => {
+    if (isLive) return screen.live(renderWait(wait, screen.width - 1));
+    // The second wait begins at 0 again.
+    if (wait.waitedMs < nextMs - WAIT_LINE_MS) nextMs = 0;
+    if (wait.waitedMs < nextMs) return;
+    nextMs = wait.waitedMs + WAIT_LINE_MS;
+    screen.note(renderWait(wait, Number.POSITIVE_INFINITY));
+  };
+}
+
+/** Whether an engine answers there, replicates between these very servers and is not paused by somebody. */
+async function canBeHeld(
+  client: ControlClient,
   source: ServerAddress,
   target: ServerAddress,
   screen: Screen,
-): Promise<EngineGate | undefined> {
-  const client = new ControlClient(folder);
+): Promise<boolean> {
   let status: EngineStatus;
   try {
     status = await client.status();
   } catch (error) {
-    if (error instanceof ReplicationError && error.code === "NOT_RUNNING") return undefined;
+    if (error instanceof ReplicationError && error.code === "NOT_RUNNING") return false;
     throw error;
   }
-  if (placeOf(status.source.address) !== placeOf(describeAddress(source))) return undefined;
-  if (placeOf(status.target.address) !== placeOf(describeAddress(target))) return undefined;
+  if (placeOf(status.source.address) !== placeOf(describeAddress(source))) return false;
+  if (placeOf(status.target.address) !== placeOf(describeAddress(target))) return false;
   if (status.state !== "running") {
     screen.note(`the engine is ${status.state}: the servers are compared as they stand`);
-    return undefined;
+    return false;
   }
-  return new EngineGate(client);
+  return true;
 }
 
 /** `host:port` of `user@host:port`: a comparison may log in as another user. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { TableReport, VerifyProgress } from "../../verify/report.ts";
-import { renderVerifyLine, renderVerifyReport } from "./verify.ts";
+import { renderVerifyLine, renderVerifyReport, renderWait } from "./verify.ts";
 
 const PROGRESS: VerifyProgress = {
   tablesDone: 3,
@@ -65,4 +65,13 @@ test("the report says which rows of which table differ, what is missing, and how
     "warning: not quite exact",
     "DIFFERENT: 3 of 4 tables, 4,000 rows at binlog.000003:4711, in 1.2 s",
   ]);
+});
+
+test("a wait for the engine says for what, and the lag where it is known", () => {
+  const wait = { position: { file: "binlog.000003", position: 4711 }, lagMs: 12_300, waitedMs: 2_000 };
+  expect(renderWait(wait, 200)).toBe("waiting for the engine to apply up to binlog.000003:4711, lag 12 s");
+  expect(renderWait({ ...wait, lagMs: undefined }, 30)).toBe("waiting for the engine to app…");
+  expect(renderWait({ ...wait, position: undefined, lagMs: undefined }, 200)).toBe(
+    "waiting for the engine to finish what it applies",
+  );
 });

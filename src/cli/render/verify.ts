@@ -1,6 +1,7 @@
 import type { Difference, TableReport, VerifyProgress, VerifyReport } from "../../verify/report.ts";
+import type { GateWait } from "../../http/engine-gate.ts";
 import { fitParts, type Part } from "./line.ts";
-import { formatCount, formatDuration, formatPercent } from "./units.ts";
+import { cut, formatCount, formatDuration, formatLag, formatPercent } from "./units.ts";
 
 /** How far the comparison is, in at most `width` columns. */
 export function renderVerifyLine(progress: VerifyProgress, width: number): string {
@@ -15,6 +16,15 @@ export function renderVerifyLine(progress: VerifyProgress, width: number): strin
   if (etaSeconds !== undefined) parts.push({ text: `${formatDuration(etaSeconds * 1000)} left`, expendable: 3 });
   if (progress.table !== "") parts.push({ text: progress.table, expendable: 6 });
   return fitParts(parts, width);
+}
+
+/** That the engine is waited for, and how far behind it is. */
+export function renderWait({ position, lagMs }: GateWait, width: number): string {
+  const what =
+    position === undefined
+      ? "waiting for the engine to finish what it applies"
+      : `waiting for the engine to apply up to ${position.file}:${position.position}`;
+  return cut(lagMs === undefined ? what : `${what}, lag ${formatLag(lagMs)}`, width);
 }
 
 /** What differs, what is worth a warning, and one line that says it all. */
