@@ -219,6 +219,54 @@ describe.each(fields)("from $name", (from) => {
     );
   });
 
+  test("a schema and tables that say nothing of character sets take what the source's session had", async () => {
+    await from.replicate(
+      `CREATE DATABASE ${from.schema}_plain`,
+      `CREATE TABLE ${from.schema}_plain.a(v VARCHAR(10) PRIMARY KEY)`,
+      `CREATE TABLE ${from.schema}_plain.b(v VARCHAR(10) PRIMARY KEY) CHARACTER SET utf8mb4`,
+      `ALTER TABLE ${from.schema}_plain.a CONVERT TO CHARACTER SET utf8mb4`,
+      `INSERT INTO ${from.schema}_plain.a VALUES('é'),('a'),('🙂')`,
+      `INSERT INTO ${from.schema}_plain.b VALUES('é'),('ß')`,
+      `ALTER TABLE ${from.schema}_plain.b ADD COLUMN w VARCHAR(10) CHARACTER SET utf8mb4 DEFAULT 'ü', ADD COLUMN l CHAR(3) CHARACTER SET latin1 DEFAULT 'ä'`,
+    );
+    const columns = `SELECT TABLE_NAME, COLUMN_NAME, CHARACTER_SET_NAME, COLLATION_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA='${from.schema}_plain' ORDER BY 1, 2`;
+    for (const link of from.links) {
+      await link.expectIdentical(`${from.schema}_plain`);
+      const ofMysql = await rows(from.source(), columns);
+      const equal = ofMysql.map((row) =>
+        row.map((value) =>
+          link.target().flavour.startsWith("mariadb") && value === "utf8mb4_0900_ai_ci"
+            ? "utf8mb4_uca1400_nopad_ai_ci"
+            : value,
+        ),
+      );
+      expect(await rows(link.target(), columns), link.name).toEqual(equal);
+    }
+  });
+
+  test("maintenance of tables is done on the target too, and hurts nothing", async () => {
+    await from.replicate(
+      "CREATE TABLE kept_up(id INT PRIMARY KEY, v INT, KEY(v))",
+      "CREATE TABLE kept_up_my(id INT PRIMARY KEY, v INT) ENGINE=MyISAM",
+      "INSERT INTO kept_up VALUES(1,1)",
+      "ANALYZE TABLE kept_up",
+      "OPTIMIZE TABLE kept_up, kept_up_my",
+      "REPAIR TABLE kept_up_my",
+      "CHECK TABLE kept_up",
+      "FLUSH TABLES",
+      "FLUSH PRIVILEGES",
+      "ALTER TABLE kept_up ENGINE=InnoDB",
+      "ALTER TABLE kept_up FORCE",
+      "CREATE UNIQUE INDEX u ON kept_up(v)",
+      "DROP INDEX u ON kept_up",
+      "ALTER TABLE kept_up DISABLE KEYS",
+      "INSERT INTO kept_up VALUES(2,2)",
+      ...(from.flavour === "mysql-9.7" ? ["ANALYZE TABLE kept_up UPDATE HISTOGRAM ON v"] : []),
+      ...(from.flavour === "mariadb-10.11" ? ["ANALYZE TABLE kept_up PERSISTENT FOR ALL"] : []),
+      "INSERT INTO kept_up VALUES(3,3)",
+    );
+  });
+
   test("modes of the session decide what a definition means", async () => {
     await from.replicate(
       "SET sql_mode='ANSI,NO_BACKSLASH_ESCAPES'",

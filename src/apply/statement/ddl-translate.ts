@@ -36,6 +36,7 @@ export function translateDdl(sql: Buffer, tokens: readonly Token[], context: Tra
     ...utf8mb4Edits(tokens, context),
     ...eventStatusEdits(tokens, target),
     ...dropEdits(tokens, source),
+    ...statisticsEdits(tokens, context),
   ];
   if (!isMysql(target, 8, 0, 21)) edits.push(...startTransactionEdits(tokens));
   if (source.flavour !== target.flavour) edits.push(...engineEdits(tokens, context));
@@ -221,6 +222,18 @@ export function dropsOnlyWhatIsThere(tokens: readonly Token[], source: ServerKin
   if (!isWord(tokens[0], "DROP") || isMysql(source, 8)) return false;
   const at = isWord(tokens[1], "TEMPORARY") ? 2 : 1;
   return isWord(tokens[at], "TABLE", "TABLES", "VIEW", "SEQUENCE") && !isWord(tokens[at + 1], "IF");
+}
+
+/** Statistics that the target does not have (PERSISTENT FOR, UPDATE HISTOGRAM) are no data: it makes those that it knows. */
+function statisticsEdits(tokens: readonly Token[], { target }: TranslateContext): Edit[] {
+  const last = tokens.at(-1);
+  if (last === undefined || !isWord(tokens[0], "ANALYZE")) return [];
+  const own = tokens.find((token, i) =>
+    isMysql(target, 8)
+      ? isWord(token, "PERSISTENT") && isWord(tokens[i + 1], "FOR")
+      : isWord(token, "UPDATE", "DROP") && isWord(tokens[i + 1], "HISTOGRAM"),
+  );
+  return own === undefined ? [] : [{ from: own.from, to: last.to, text: "" }];
 }
 
 const ENGINES_OF_BOTH = new Set(
