@@ -130,6 +130,7 @@ export class Replication implements Controlled {
         retries: 0,
         skipped: 0,
         ignoredEvents: 0,
+        lastError: undefined,
       },
       lagMs: undefined,
       backlogBytes: 0,

@@ -41,6 +41,7 @@ export class Coordinator {
   #waiters: (() => void)[] = [];
   #drained: (() => void) | undefined;
   #lastErrors = new Map<number, ReplicationError>();
+  #lastTrouble: string | undefined;
   #format: BinlogFormat | undefined;
   #applied = 0;
   #rows = 0;
@@ -96,6 +97,11 @@ export class Coordinator {
     );
   }
 
+  /** Why a worker could not go on, until something is committed. */
+  get lastTrouble(): string | undefined {
+    return this.#lastTrouble;
+  }
+
   /** Resolves at the next change: room in the queue, or the last transaction committed. */
   change(): Promise<void> {
     return new Promise((resolve) => this.#waiters.push(resolve));
@@ -138,6 +144,10 @@ export class Coordinator {
       this.#drained = resolve;
       this.tell({ type: "drain" });
     });
+  }
+
+  troubled(reason: string): void {
+    this.#lastTrouble = reason;
   }
 
   failed(worker: number, retry: "now" | "later" | "never", error: ReplicationError): void {
@@ -226,6 +236,7 @@ export class Coordinator {
       this.#applied++;
       relayEnd = transaction.relayEnd;
     }
+    this.#lastTrouble = undefined;
     assert(relayEnd !== undefined, "the low-water mark moves over at least one transaction");
     this.#options.onAdvance(relayEnd);
     this.nudge();

@@ -3,6 +3,7 @@ import { Worker } from "../apply/worker.ts";
 import type { BodyBatches } from "../apply/worker-session.ts";
 import { systemClock } from "../base/clock.ts";
 import { ReplicationError } from "../base/error.ts";
+import type { Log } from "../base/log.ts";
 import type { RelayLog } from "../relay/relay-log.ts";
 import { singlePolicy } from "../schedule/policies/single.ts";
 import { Receiver } from "../source/receiver.ts";
@@ -216,6 +217,14 @@ export class Engine {
     { target, engineId, relay, filter }: { target: Target; engineId: string; relay: RelayLog; filter: TableFilter },
   ): Worker {
     const coordinator = this.#coordinator;
+    // What a worker warns of keeps it from applying: without a session it tells so again and again, and the status shows the last.
+    const log: Log = {
+      info: (message, fields) => this.#options.log.info(message, fields),
+      warn: (message, fields) => {
+        coordinator.troubled(message);
+        this.#options.log.warn(message, fields);
+      },
+    };
     return new Worker({
       address: this.#options.target,
       settings: {
@@ -232,12 +241,12 @@ export class Engine {
         executed: () => coordinator.tell({ type: "executed", worker }),
         committed: () => coordinator.tell({ type: "committed", worker }),
         failed: (_, retry, error) => {
-          this.#options.log.warn(`worker ${worker}: ${error.message}`, { retry, ...error.where });
+          log.warn(`worker ${worker}: ${error.message}`, { retry, ...error.where });
           coordinator.failed(worker, retry, error);
         },
         fatal: (error) => this.#fail(error),
       },
-      log: this.#options.log,
+      log,
     });
   }
 

@@ -73,6 +73,7 @@ export function describeEngine(parts: EngineParts, nowMs: number): EngineStatus 
       retries: counts.retries,
       skipped: parts.skipped,
       ignoredEvents: feed.ignoredEvents,
+      lastError: coordinator.lastTrouble,
     },
     lagMs: lagMs(parts, nowMs),
     backlogBytes: backlogBytes(parts),

@@ -50,6 +50,8 @@ export interface EngineStatus {
     /** Transactions that were found already applied after a restart and skipped. */
     skipped: number;
     ignoredEvents: number;
+    /** Why a worker could not go on; undefined once something was committed again. */
+    lastError: string | undefined;
   };
   /** How long ago the oldest transaction that is not applied was committed, by the source's clock; 0 when nothing is waiting; undefined while unknown. */
   lagMs: number | undefined;

@@ -112,6 +112,10 @@ export class RelayLog {
     };
   }
 
+  get folder(): string {
+    return this.#files.folder;
+  }
+
   /** Bytes and files on disk, for the status. */
   get totalBytes(): number {
     return this.#files.totalBytes;

@@ -77,6 +77,7 @@ export class Receiver {
     this.#start = options.start;
     this.#flusher = new RelayFlusher(options.relay, {
       onState: (state) => (this.#state = state),
+      onDiskFull: (error) => this.#diskFull(error),
       onError: (error) => this.#stream?.end(error),
     });
   }
@@ -193,7 +194,7 @@ export class Receiver {
   }
 
   #keep(event: Buffer, sourceEnd: number, boundary: TransactionBoundary, id: TransactionId | undefined): void {
-    if (this.#state === "Requesting binlog dump") this.#state = "Waiting for source to send event";
+    if (this.#state === "Requesting binlog dump") this.#streams();
     this.#counters.events++;
     this.#counters.bytes += event.length;
     this.#lastEventAtMs = this.#stream?.lastPacketAtMs ?? 0;
@@ -208,7 +209,30 @@ export class Receiver {
   #heartbeat(): void {
     this.#counters.heartbeats++;
     this.#attempt = 0;
-    if (!this.#flusher.paused) this.#state = "Waiting for source to send event";
+    if (!this.#flusher.paused) this.#streams();
+  }
+
+  /** What was wrong before is over. */
+  #streams(): void {
+    this.#state = "Waiting for source to send event";
+    this.#lastError = undefined;
+  }
+
+  /** With the error when it begins, without one when it is over. */
+  #diskFull(error: ReplicationError | undefined): void {
+    const { log, relay, clock } = this.#options;
+    if (error === undefined) {
+      this.#lastError = undefined;
+      log.info("receiver: the relay log has disk space again, and receiving goes on", { folder: relay.folder });
+      return;
+    }
+    this.#lastErrorAtMs = clock.nowMs();
+    this.#lastError = new ReplicationError(
+      "DISK_FULL",
+      `the relay log in ${relay.folder} has no disk space: ${error.message}`,
+      { where: error.where, cause: error, ...(error.hint === undefined ? {} : { hint: error.hint }) },
+    );
+    log.warn(`receiver: DISK_FULL: ${this.#lastError.message}`, { ...error.where, hint: error.hint });
   }
 
   #identity(facts: SourceFacts): ReplicaIdentity {
@@ -236,7 +260,10 @@ export class Receiver {
     throw new ReplicationError(
       "POSITION_NOT_FOUND",
       "another server answers in the source's place, and without GTIDs our position means nothing there",
-      { where: { server: describeAddress(this.#options.source) }, hint: "make a new copy with --init=restart, or use GTIDs" },
+      {
+        where: { server: describeAddress(this.#options.source) },
+        hint: "make a new copy with --init=restart, or use GTIDs",
+      },
     );
   }
 

@@ -6,8 +6,12 @@ import type { ReceiverState } from "./status.ts";
 
 const DISK_FULL_RETRY_MS = 1000;
 
+type FlushedLog = Pick<RelayLog, "flush" | "waitForRoom">;
+
 interface FlusherEvents {
   onState: (state: ReceiverState) => void;
+  /** Flushing waits for space until the next call, which has no error. */
+  onDiskFull: (error: ReplicationError | undefined) => void;
   /** The relay log can no longer be written. */
   onError: (error: ReplicationError) => void;
 }
@@ -17,7 +21,7 @@ interface FlusherEvents {
  * Holds the source back (stops reading the socket) while the relay log has no room in memory, on disk or under its size limit.
  */
 export class RelayFlusher {
-  readonly #relay: RelayLog;
+  readonly #relay: FlushedLog;
   readonly #events: FlusherEvents;
   #connection: Connection | undefined;
   #afterFlush: (() => void) | undefined;
@@ -28,7 +32,7 @@ export class RelayFlusher {
   /** Why the socket is not read: each reason goes by itself. */
   readonly #holds = new Set<"memory" | "disk" | "size">();
 
-  constructor(relay: RelayLog, events: FlusherEvents) {
+  constructor(relay: FlushedLog, events: FlusherEvents) {
     this.#relay = relay;
     this.#events = events;
   }
@@ -100,11 +104,13 @@ export class RelayFlusher {
     for (;;) {
       try {
         await this.#relay.flush();
+        if (this.#holds.has("disk")) this.#events.onDiskFull(undefined);
         this.#release("disk");
         return;
       } catch (error) {
         if (!(error instanceof ReplicationError) || error.code !== "DISK_FULL") throw error;
         if (this.#isFinishing) throw error;
+        if (!this.#holds.has("disk")) this.#events.onDiskFull(error);
         this.#hold("disk");
         await sleep(DISK_FULL_RETRY_MS);
       }

@@ -54,6 +54,7 @@ export function exampleStatus(changes: Partial<EngineStatus> = {}): EngineStatus
       retries: 2,
       skipped: 0,
       ignoredEvents: 0,
+      lastError: undefined,
     },
     lagMs: 12_300,
     backlogBytes: 5_242_880,

@@ -59,9 +59,18 @@ function partsOf(status: EngineStatus, rates: Rates): Part[] {
 /** What keeps the engine from running, in a word or two. */
 function troubleOf(status: EngineStatus): string | undefined {
   if (status.state !== "running") return status.state;
-  if (!isConnecting(status)) return undefined;
-  const { lastError } = status.receiver;
-  return lastError === undefined ? "connecting to source" : `connecting to source: ${lastError}`;
+  if (isWithoutTarget(status)) return because("connecting to target", status.applied.lastError);
+  if (isConnecting(status)) return because("connecting to source", status.receiver.lastError);
+  return status.receiver.state === "Waiting for disk space" ? "no disk space for the relay log" : undefined;
+}
+
+function because(what: string, why: string | undefined): string {
+  return why === undefined ? what : `${what}: ${why}`;
+}
+
+/** No worker has a session. */
+export function isWithoutTarget({ workers }: EngineStatus): boolean {
+  return workers.length > 0 && workers.every((worker) => worker.state === "Connecting to target");
 }
 
 /** The receiver is without a source: in the server's words it connects, reconnects, or waits to. */

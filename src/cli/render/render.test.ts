@@ -137,6 +137,19 @@ describe("the status", () => {
     expect(renderStatus(exampleStatus({ workers: [LARGE, idle] }), width)).toMatchSnapshot();
   });
 
+  test("without any session on the target it says that it connects, and why, with the workers' states whole", () => {
+    const state = "Connecting to target";
+    const workers = [0, 1].map((worker) => exampleWorker({ worker, state, gtid: undefined, rowsTotal: 0 }));
+    const status = exampleStatus({ workers });
+    status.applied.lastError = "worker 1 cannot reach the target: ECONNREFUSED";
+    const text = renderStatus(status, 80);
+    expect(text).toContain("Replica_SQL_Running: Connecting\n");
+    expect(text).toContain("Last_SQL_Error: worker 1 cannot reach the target: ECONNREFUSED\n");
+    expect(text.split("\n").filter((line) => line.includes("| Connecting to target |"))).toHaveLength(2);
+    expect(renderLiveLine(status, RATES, 60)).toMatch(/^connecting to target: worker 1 cannot reach/);
+    expect(renderStatus(exampleStatus({ workers: [...workers, exampleWorker()] }), 80)).toMatch(/SQL_Running: Yes/);
+  });
+
   test("an error is shown with where and what to do", () => {
     const status = exampleStatus({
       state: "failed",

@@ -1,6 +1,6 @@
 import { describeWhere } from "../../base/error.ts";
 import type { EngineStatus, StatusPosition, WorkerStatus } from "../../engine/status.ts";
-import { isConnecting } from "./line.ts";
+import { isConnecting, isWithoutTarget } from "./line.ts";
 import { renderTable, type Column } from "./table.ts";
 import { formatBytes, formatCount, formatDuration, formatPercent } from "./units.ts";
 
@@ -27,7 +27,7 @@ function fieldsOf(status: EngineStatus): Field[] {
     ["Engine", `${status.state}, pid ${status.pid}, version ${status.version}, up ${uptime(status)}`],
     ["Replica_IO_State", receiver.state],
     ["Replica_IO_Running", receiverRuns(status)],
-    ["Replica_SQL_Running", status.state === "running" || status.state === "stopping" ? "Yes" : "No"],
+    ["Replica_SQL_Running", applierRuns(status)],
     ["Source", `${source.address} (${source.serverVersion}, server id ${source.serverId})`],
     ["Source_UUID", source.serverUuid],
     ["Target", `${target.address} (${target.serverVersion})`],
@@ -57,6 +57,11 @@ function receiverRuns(status: EngineStatus): string {
   return isConnecting(status) ? "Connecting" : "Yes";
 }
 
+function applierRuns(status: EngineStatus): string {
+  if (status.state !== "running" && status.state !== "stopping") return "No";
+  return isWithoutTarget(status) ? "Connecting" : "Yes";
+}
+
 /** Counters that say nothing while they are zero. */
 function unusualOf({ receiver, applied }: EngineStatus): Field[] {
   const fields: Field[] = [];
@@ -67,8 +72,11 @@ function unusualOf({ receiver, applied }: EngineStatus): Field[] {
   return fields;
 }
 
-function errorsOf({ receiver, error }: EngineStatus): Field[] {
-  const fields: Field[] = [["Last_IO_Error", receiver.lastError ?? ""]];
+function errorsOf({ receiver, applied, error }: EngineStatus): Field[] {
+  const fields: Field[] = [
+    ["Last_IO_Error", receiver.lastError ?? ""],
+    ["Last_SQL_Error", applied.lastError ?? ""],
+  ];
   if (error === undefined) return [...fields, ["Last_Error", ""]];
   const where = describeWhere(error.where);
   fields.push(["Last_Error", `${error.code}: ${error.message}${where === "" ? "" : ` at ${where}`}`]);
@@ -123,7 +131,7 @@ const WORKER_COLUMNS: readonly Column[] = [
   { title: "Worker", align: "right" },
   { title: "Time", align: "right", isExpendable: true },
   { title: "Gtid", align: "left", widthMin: 10, cutAt: "start" },
-  { title: "State", align: "left", widthMin: 15, cutAt: "end" },
+  { title: "State", align: "left", widthMin: 15, cutAt: "end", isCutLast: true },
   { title: "Run", align: "right", isExpendable: true },
   { title: "Rows", align: "right" },
   { title: "Committed", align: "right", isExpendable: true },

@@ -7,6 +7,8 @@ export interface Column {
   widthMin?: number;
   /** Which end is cut off. */
   cutAt?: "start" | "end";
+  /** Others are left out before this one is shortened. */
+  isCutLast?: true;
   /** Left out before the table becomes wider than the terminal; the last such column goes first. */
   isExpendable?: true;
 }
@@ -15,7 +17,9 @@ export interface Column {
 export function renderTable(columns: readonly Column[], rows: readonly (readonly string[])[], width: number): string {
   const natural = columns.map((column, i) => Math.max(column.title.length, ...rows.map((row) => row[i]?.length ?? 0)));
   const shown = columns.map((_, i) => i);
-  while (sum(shown, (i) => narrowest(columns[i], natural[i] ?? 0) + 3) + 1 > width) {
+  const wanted = (i: number): number =>
+    columns[i]?.isCutLast === true ? (natural[i] ?? 0) : narrowest(columns[i], natural[i] ?? 0);
+  while (sum(shown, (i) => wanted(i) + 3) + 1 > width) {
     const dropped = shown.findLastIndex((i) => columns[i]?.isExpendable);
     if (dropped < 0) break;
     shown.splice(dropped, 1);
