@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -129,6 +129,7 @@ describe("a running engine", () => {
     expect(engine.output).toContain("2 transactions, 2 rows");
     expect(await run("status", "--folder", folder)).toMatchObject({
       end: 3,
+      output: expect.stringMatching(/Engine: stopped at 20.* after /),
       errors: expect.stringMatching(/^NOT_RUNNING: no engine runs in .*\n {2}Try: /),
     });
   });
@@ -235,7 +236,8 @@ describe("a running engine", () => {
     const engine = await startEngine();
     await insertOrder();
     await engine.kill();
-    expect((await run("status", "--folder", folder)).end).toBe(3);
+    // Of the one before it is known how it ended, of this one nothing.
+    expect(await run("status", "--folder", folder)).toMatchObject({ end: 3, output: "" });
     const next = await startEngine();
     await caughtUp(next);
     expect(await countOn(target())).toBe(await countOn(source()));
@@ -273,6 +275,12 @@ test("what the preflight finds unsafe keeps the engine from starting, with code 
   const { end, output, errors } = await run(...replicateArguments("--server-id", String(source().serverId)));
   expect({ end, output }).toEqual({ end: 1, output: "" });
   expect(errors).toMatch(/^PREFLIGHT: 1 check of the preflight failed: \S+\n {2}Try: abreast preflight /m);
+  expect(errors).toMatch(/replicating root@127.0.0.1:\d+ to root@127.0.0.1:\d+, channel default, folder \//);
+
+  const status = await run("status", "--folder", folder);
+  expect(status).toMatchObject({ end: 1, errors: expect.stringMatching(/^the engine failed .* ago\n$/) });
+  expect(status.output).toMatch(/Engine: failed at [^]*Last_Error: PREFLIGHT: 1 check/);
+  expect(statSync(path.join(folder, "last-status.json")).mode & 0o777).toBe(0o600);
 });
 
 describe("--init", () => {

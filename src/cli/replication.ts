@@ -2,6 +2,7 @@ import { systemClock } from "../base/clock.ts";
 import { ReplicationError } from "../base/error.ts";
 import { describeAddress } from "../base/server-url.ts";
 import { Engine } from "../engine/engine.ts";
+import { describeFailure } from "../engine/snapshot.ts";
 import type { EngineOptions } from "../engine/options.ts";
 import type { EngineStatus, PausePosition } from "../engine/status.ts";
 import type { Controlled } from "../http/control-server.ts";
@@ -28,6 +29,7 @@ export class Replication implements Controlled {
   #state: "starting" | "stopped" | "failed" = "starting";
   #preparation: Preparation | undefined;
   #engine: Engine | undefined;
+  #error: ReplicationError | undefined;
 
   constructor(options: EngineOptions, preparations: readonly Preparation[]) {
     this.#options = options;
@@ -81,7 +83,9 @@ export class Replication implements Controlled {
     } catch (error) {
       const wasAsked = this.#abort.signal.aborted && error instanceof ReplicationError && error.code === "STOPPED";
       this.#state = wasAsked ? "stopped" : "failed";
-      if (!wasAsked) throw error;
+      if (wasAsked) return;
+      this.#error = error instanceof ReplicationError ? error : new ReplicationError("DEFECT", String(error));
+      throw error;
     }
   }
 
@@ -137,7 +141,7 @@ export class Replication implements Controlled {
       gtidMode: gtid,
       policy,
       commitOrder,
-      error: undefined,
+      error: this.#error === undefined ? undefined : describeFailure(this.#error),
     };
   }
 }

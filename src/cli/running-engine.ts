@@ -11,7 +11,8 @@ export function addEngineFlags(command: Command): Command {
 }
 
 /** The engine that the flags, the environment or the options file mean. */
-export function runningEngine(flags: object): { client: ControlClient; json: boolean } {
+export function runningEngine(flags: object): { client: ControlClient; folder: string; json: boolean } {
   const config = readConfig(WHERE_OPTIONS, { flags: { ...flags }, environment: process.env, folder: process.cwd() });
-  return { client: new ControlClient(channelFolder(config)), json: config.values.json };
+  const folder = channelFolder(config);
+  return { client: new ControlClient(folder), folder, json: config.values.json };
 }

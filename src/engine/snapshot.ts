@@ -80,11 +80,12 @@ export function describeEngine(parts: EngineParts, nowMs: number): EngineStatus 
     gtidMode: options.gtid,
     policy: options.policy,
     commitOrder: options.commitOrder,
-    error:
-      error === undefined
-        ? undefined
-        : { code: error.code, message: error.message, where: error.where, hint: error.hint },
+    error: error === undefined ? undefined : describeFailure(error),
   };
+}
+
+export function describeFailure({ code, message, where, hint }: ReplicationError): NonNullable<EngineStatus["error"]> {
+  return { code, message, where, hint };
 }
 
 /** `reached`: with nothing at work the target also is behind events that belong to no transaction. */

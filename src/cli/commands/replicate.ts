@@ -2,11 +2,13 @@ import { Command } from "commander";
 import { systemClock } from "../../base/clock.ts";
 import { ReplicationError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
+import { describeAddress } from "../../base/server-url.ts";
 import type { EngineOptions } from "../../engine/options.ts";
 import { ControlServer } from "../../http/control-server.ts";
 import { createLog } from "../../observe/log.ts";
 import { channelFolder, readConfig, serverAddress, type Config } from "../config.ts";
 import { addFlags } from "../flags.ts";
+import { forgetLastStatus, keepLastStatus } from "../last-status.ts";
 import { OPTIONS, type OptionName, type Options } from "../options.ts";
 import { Preparations } from "../preparations.ts";
 import { renderSummary } from "../render/summary.ts";
@@ -59,6 +61,8 @@ async function replicate(config: Config<OptionName>): Promise<void> {
   const preparations = new Preparations(options, { init: initMode(config), skipPreflight: values.skipPreflight });
   const replication = new Replication(options, preparations.list);
   const control = await ControlServer.start(options.folder, replication);
+  forgetLastStatus(options.folder);
+  log.info(startText(options));
   const reporter = new StatusReporter(
     () => replication.status(),
     (width) => preparations.activity(width),
@@ -78,21 +82,24 @@ async function replicate(config: Config<OptionName>): Promise<void> {
   } finally {
     reporter.end();
     if (!values.json && replication.hasEngine) screen.print(renderSummary(replication.status(), reporter.lag));
+    keepLastStatus(options.folder, replication.status(), log);
     await control.close();
     forgetSignals();
   }
 }
 
+function startText({ source, target, channel, folder }: EngineOptions): string {
+  return `replicating ${describeAddress(source)} to ${describeAddress(target)}, channel ${channel}, folder ${folder}`;
+}
+
 /** Starting over drops what was copied: once, by a flag. In a file or the environment it would do so at every start. */
-function initMode({ values, origin }: Config<OptionName>): Options["init"] {
-  if (values.init !== "restart" || origin("init").startsWith("--")) return values.init;
-  throw new ReplicationError(
-    "CONFIG",
-    `${origin("init")} is restart, which would drop and copy everything at every start`,
-    {
-      hint: "write init: true there, and give --init=restart once",
-    },
-  );
+function initMode(config: Config<OptionName>): Options["init"] {
+  const { init } = config.values;
+  const origin = config.origin("init");
+  if (init !== "restart" || origin.startsWith("--")) return init;
+  throw new ReplicationError("CONFIG", `${origin} is restart, which would drop and copy everything at every start`, {
+    hint: "write init: true there, and give --init=restart once",
+  });
 }
 
 function reportMode(json: boolean, screen: Screen): ReportMode {

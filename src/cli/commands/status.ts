@@ -1,6 +1,8 @@
 import { Command } from "commander";
+import { systemClock } from "../../base/clock.ts";
 import { ReplicationError } from "../../base/error.ts";
 import type { EngineStatus } from "../../engine/status.ts";
+import { readLastStatus } from "../last-status.ts";
 import { renderStatus } from "../render/status.ts";
 import { formatDuration, formatLag } from "../render/units.ts";
 import { addEngineFlags, runningEngine } from "../running-engine.ts";
@@ -10,7 +12,10 @@ import { duration } from "../values.ts";
 const LAG_MS_MAX = 365 * 86_400_000;
 
 const HELP = `
-Exit codes: 0 it runs (or is paused on request); 1 it failed, or lags more than --lag-max; 3 no engine runs there.
+Of an engine that has ended the last status is shown: when and why it ended.
+
+Exit codes: 0 it runs (or is paused on request); 1 it failed, or lags more than --lag-max; 3 no engine runs there: it was stopped, or nothing is
+known of it.
 
 Examples:
   abreast status
@@ -26,14 +31,31 @@ export function statusCommand(): Command {
     .action(async (flags: { lagMax?: string }) => {
       const lagMsMax = readLagMax(flags.lagMax);
       const screen = new Screen(process.stdout, process.stderr);
-      const { client, json } = runningEngine(flags);
-      const status = await client.status();
-      screen.print(json ? JSON.stringify(status, undefined, 2) : renderStatus(status, screen.width));
+      const { client, folder, json } = runningEngine(flags);
+      const show = (status: EngineStatus): void =>
+        screen.print(json ? JSON.stringify(status, undefined, 2) : renderStatus(status, screen.width));
+      let status: EngineStatus;
+      try {
+        status = await client.status();
+      } catch (error) {
+        const last = isNotRunning(error) ? readLastStatus(folder) : undefined;
+        if (last === undefined) throw error;
+        show(last);
+        if (last.state !== "failed") throw error;
+        screen.note(`the engine failed ${formatDuration(systemClock.nowMs() - last.atMs)} ago`);
+        process.exitCode = 1;
+        return;
+      }
+      show(status);
       const complaint = complaintOf(status, lagMsMax);
       if (complaint === undefined) return;
       screen.note(complaint);
       process.exitCode = 1;
     });
+}
+
+function isNotRunning(error: unknown): boolean {
+  return error instanceof ReplicationError && error.code === "NOT_RUNNING";
 }
 
 /** Why the answer to "is all well" is no. */

@@ -24,7 +24,7 @@ function fieldsOf(status: EngineStatus): Field[] {
   const lag = status.lagMs === undefined ? "NULL" : (status.lagMs / 1000).toFixed(1);
   return [
     ["Channel_Name", status.channel],
-    ["Engine", `${status.state}, pid ${status.pid}, version ${status.version}, up ${uptime(status)}`],
+    ["Engine", engineText(status)],
     ["Replica_IO_State", receiver.state],
     ["Replica_IO_Running", receiverRuns(status)],
     ["Replica_SQL_Running", applierRuns(status)],
@@ -84,8 +84,11 @@ function errorsOf({ receiver, applied, error }: EngineStatus): Field[] {
   return fields;
 }
 
-function uptime(status: EngineStatus): string {
-  return formatDuration(status.atMs - status.startedAtMs);
+/** Of one that has ended: when. */
+function engineText({ state, pid, version, startedAtMs, atMs }: EngineStatus): string {
+  const duration = formatDuration(atMs - startedAtMs);
+  if (state !== "stopped" && state !== "failed") return `${state}, pid ${pid}, version ${version}, up ${duration}`;
+  return `${state} at ${new Date(atMs).toISOString()} after ${duration}, pid ${pid}, version ${version}`;
 }
 
 /** As digits only: it is copied into other commands. */
