@@ -489,6 +489,34 @@ describe.each(fields)("from $name", (from) => {
   });
 });
 
+test.each(["mysql-9.7", "mariadb-10.11"] as const)(
+  "the second half of an XA transaction whose first half came before the channel stops the engine, a rollback does not: %s",
+  async (flavour) => {
+    const from = field(flavour);
+    const link = from.links[0] as Link;
+    await from.replicate("CREATE TABLE too_late(id INT PRIMARY KEY)");
+    await inSchema(from, async (commits) =>
+      inSchema(from, async (rollsBack) => {
+        await commits.execute("XA START 'c'; INSERT INTO too_late VALUES(1); XA END 'c'; XA PREPARE 'c'");
+        await rollsBack.execute("XA START 'r'; INSERT INTO too_late VALUES(2); XA END 'r'; XA PREPARE 'r'");
+        await settle(from);
+        const late = new Link("a channel that begins later", link.source, link.target);
+        await late.ensure();
+        await late.settle();
+        await rollsBack.execute("XA ROLLBACK 'r'");
+        await late.settle();
+        await commits.execute("XA COMMIT 'c'");
+        expect(await late.stopped()).toMatchObject({
+          code: "UNSUPPORTED",
+          message: expect.stringContaining("prepared before this channel began"),
+          hint: expect.stringContaining("XA RECOVER"),
+        });
+      }),
+    );
+    await from.replicate();
+  },
+);
+
 test("tagged GTIDs hold across a rotation and a restart of the engine (MySQL 9.7)", async () => {
   await mysql.replicate("SET gtid_next='AUTOMATIC:mytag'", "INSERT INTO t(v) VALUES('tagged 1')");
   await mysql.run(["SET gtid_next='AUTOMATIC:mytag'", "INSERT INTO t(v) VALUES('tagged 2')", "FLUSH BINARY LOGS"]);

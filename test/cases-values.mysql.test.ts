@@ -209,6 +209,27 @@ describe("types that one flavour has", () => {
     await forget(mariadb, "own_types", "types");
   });
 
+  test("temporal columns of MariaDB's old format, whose length the log does not tell, arrive at a MariaDB", async () => {
+    const [same, other] = [mariadb.link("mariadb-10.11"), mariadb.link("mysql-9.7")];
+    await run(mariadb.source(), "SET GLOBAL mysql56_temporal_format=OFF");
+    try {
+      await mariadb.run([
+        "CREATE TABLE old_time(id INT PRIMARY KEY, t TIME(3), d DATETIME(6), s TIMESTAMP(2) NULL, u TIME, v VARCHAR(10))",
+        "INSERT INTO old_time VALUES(1,'-10:11:12.123','2026-01-02 03:04:05.678901','2026-01-02 03:04:05.25','01:02:03','v'),(2,NULL,NULL,NULL,NULL,NULL)",
+        "UPDATE old_time SET t='00:00:00.001', v='w' WHERE id=1",
+      ]);
+    } finally {
+      await run(mariadb.source(), "SET GLOBAL mysql56_temporal_format=DEFAULT");
+    }
+    await same.settle();
+    await same.expectIdentical(mariadb.schema);
+    // MySQL since 8.0 has no such types in its row events any more.
+    const error = await other.stopped();
+    expect(error.code).toBe("APPLY");
+    expect(await rows(other.target(), `SELECT * FROM ${mariadb.schema}.old_time`)).toEqual([]);
+    await mariadb.run(["DROP TABLE IF EXISTS old_time"]);
+  });
+
   test("JSON keeps the types inside: DECIMAL, TIME, DATETIME, BIT, empty names, 64-bit numbers, JSON null (MySQL)", async () => {
     await mysql.run([
       "CREATE DATABASE own_types",

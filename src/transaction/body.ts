@@ -1,6 +1,7 @@
 import { ReplicationError } from "../base/error.ts";
 import { stripChecksum } from "../binlog/checksum.ts";
 import { eventType } from "../binlog/event.ts";
+import { COLUMN_TYPE } from "../binlog/columns/types.ts";
 import { countRows, ROWS_FLAG, rowsFlags, rowsTableId } from "../binlog/events/rows.ts";
 import { type TableMapEvent, TableMaps } from "../binlog/events/table-map.ts";
 import type { BinlogFormat } from "../binlog/format.ts";
@@ -122,7 +123,7 @@ export class BodyCollector {
       this.schemas.add(waiting.named.map.schema);
     }
     this.#waitingMaps = [];
-    this.rows += countRows(event, map, format);
+    this.rows += hidesLengths(map, format) ? atLeastRows(event, map, format) : countRows(event, map, format);
     this.rowEvents++;
     this.#hold(this.#clean(event, format));
     this.#statementOpen = true;
@@ -161,6 +162,25 @@ export class BodyCollector {
     if (!this.keep) return;
     this.events.push(event);
     this.heldBytes += event.length + EVENT_OVERHEAD_BYTES;
+  }
+}
+
+/**
+ * MariaDB's old TIME, DATETIME and TIMESTAMP with a fraction (mysql56_temporal_format=OFF, or tables from before 10.1) have the type of those without, and no metadata: how
+ * long a value is only the table's definition tells.
+ */
+function hidesLengths({ types }: TableMapEvent, { flavour }: BinlogFormat): boolean {
+  return flavour === "mariadb" && OLD_TEMPORAL.some((type) => types.includes(type));
+}
+
+const OLD_TEMPORAL = [COLUMN_TYPE.TIMESTAMP, COLUMN_TYPE.TIME, COLUMN_TYPE.DATETIME];
+
+function atLeastRows(event: Buffer, map: TableMapEvent, format: BinlogFormat): number {
+  try {
+    return countRows(event, map, format);
+  } catch (error) {
+    if (error instanceof ReplicationError && error.code === "CORRUPT_EVENT") return 1;
+    throw error;
   }
 }
 
