@@ -69,7 +69,9 @@ test("--config and ABREAST_CONFIG name another file, and one that cannot be read
   writeFileSync(path.join(folder, "other.yaml"), "workers: 7");
   expect(read(["workers"], { flags: { config: "other.yaml" }, yaml: "workers: 2" }).values).toEqual({ workers: 7 });
   expect(read(["workers"], { environment: { ABREAST_CONFIG: "other.yaml" } }).values).toEqual({ workers: 7 });
-  expect(complaint(() => read(["workers"], { flags: { config: "none.yaml" } }))).toMatch(/none\.yaml cannot be read/);
+  expect(complaint(() => read(["workers"], { flags: { config: "none.yaml" } }))).toMatch(
+    /^CONFIG: the file [^ ]*none\.yaml cannot be read: no such file or directory\n/,
+  );
 });
 
 test("an empty file or one with comments only gives nothing", () => {
@@ -98,7 +100,16 @@ test.each([
     "workers in abreast.yaml, line 1 has no single value",
     "write one option per line, like workers: 4",
   ],
-  [{ yaml: "- workers" }, "abreast.yaml is no list of options", "write one option per line, like workers: 4"],
+  [
+    { yaml: "- workers" },
+    "abreast.yaml cannot be used: its lines begin with a dash, which makes them no options",
+    "write one option per line, like workers: 4",
+  ],
+  [
+    { yaml: "workers" },
+    "abreast.yaml cannot be used: there are no options in it",
+    "write one option per line, like workers: 4",
+  ],
   [
     { yaml: "workers: 1\nworkers: 2" },
     "abreast.yaml, line 2, column 1 is no YAML: duplicate key",

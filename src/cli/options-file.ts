@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { isMap, isScalar, LineCounter, parseDocument, type Document, type Pair } from "yaml";
+import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Pair } from "yaml";
 import { ReplicationError } from "../base/error.ts";
+import { systemReason } from "../base/system-error.ts";
 import { didYouMean } from "./nearest.ts";
 import { OPTIONS, OPTIONS_PAGE, type Given, type OptionName } from "./options.ts";
 
@@ -41,7 +42,10 @@ function checkDocument(document: Document, name: string, lines: LineCounter): vo
   const { contents } = document;
   const isEmpty = contents === null || (isScalar(contents) && contents.value === "");
   if (!isEmpty && !isMap(contents)) {
-    throw new ReplicationError("CONFIG", `${name} is no list of options`, { hint: ONE_PER_LINE });
+    const what = isSeq(contents)
+      ? "its lines begin with a dash, which makes them no options"
+      : "there are no options in it";
+    throw new ReplicationError("CONFIG", `${name} cannot be used: ${what}`, { hint: ONE_PER_LINE });
   }
 }
 
@@ -68,7 +72,7 @@ export function readText(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    throw new ReplicationError("CONFIG", `the file ${file} cannot be read: ${(error as Error).message}`, {
+    throw new ReplicationError("CONFIG", `the file ${file} cannot be read: ${systemReason(error)}`, {
       hint: "check its name and permissions",
       cause: error,
     });

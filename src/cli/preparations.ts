@@ -5,7 +5,7 @@ import type { Check } from "../preflight/report.ts";
 import { initialCopy } from "./initial-copy.ts";
 import type { Options } from "./options.ts";
 import { renderCopyLine } from "./render/copy.ts";
-import { cut } from "./render/units.ts";
+import { cut, formatCounted } from "./render/units.ts";
 import type { Preparation } from "./replication.ts";
 
 /** What `replicate` does before there is an engine, and how far it is with it. */
@@ -77,7 +77,7 @@ function fieldsOf({ id, where, remedy }: Check): Record<string, unknown> {
 
 function unsafe(failed: readonly Check[]): ReplicationError {
   const ids = failed.map((check) => check.id).join(", ");
-  const what = failed.length === 1 ? "1 check" : `${failed.length} checks`;
+  const what = formatCounted(failed.length, "check");
   return new ReplicationError("PREFLIGHT", `${what} of the preflight failed: ${ids}`, {
     hint: "abreast preflight shows each with its remedy; --skip-preflight starts all the same",
   });

@@ -1,4 +1,4 @@
-import { accountOf, type Findings, listed } from "./findings.ts";
+import { accountOf, counted, type Findings, listed } from "./findings.ts";
 import { hasGlobal, hasOnSchema } from "./grants.ts";
 import type { PreflightOptions } from "./report.ts";
 import type { CheckedServer } from "./server.ts";
@@ -99,7 +99,7 @@ function checkVisible(source: CheckedServer, schemas: readonly string[], grant: 
     return;
   }
   const seen = schemas.length - missing.length;
-  const what = `the user may read the tables of ${seen === 0 ? "no schema" : `${seen} schemas only`}${onSchemas(missing)}: others cannot be checked, compared or copied`;
+  const what = `the user may read the tables of ${seen === 0 ? "no schema" : `${counted(seen, "schema")} only`}${onSchemas(missing)}: others cannot be checked, compared or copied`;
   findings.warning("source-grant-select", what, grant("SELECT"));
 }
 

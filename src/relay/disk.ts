@@ -1,5 +1,6 @@
 import { open, type FileHandle } from "node:fs/promises";
 import { ReplicationError, type Where } from "../base/error.ts";
+import { systemReason } from "../base/system-error.ts";
 
 /** `ENOSPC` and the like; undefined for an error that is none of the system's. */
 export function errnoOf(error: unknown): string | undefined {
@@ -13,7 +14,7 @@ const FULL = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 export function diskError(error: unknown, what: string, where: Where): ReplicationError {
   if (error instanceof ReplicationError) return error.at(where);
   const errno = errnoOf(error);
-  const cause = error instanceof Error ? error.message : String(error);
+  const cause = systemReason(error);
   if (errno !== undefined && FULL.has(errno)) {
     return new ReplicationError("DISK_FULL", `${what}: ${cause}`, {
       where,

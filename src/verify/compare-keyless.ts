@@ -55,7 +55,11 @@ async function search(
     if (a === b) continue;
     if (found.length >= options.rowsShownMax) return;
     const values = await (a > b ? source : target).describeRow(hash);
-    const times = a > 0 && b > 0 ? ` (${a} times on the source, ${b} times on the target)` : "";
+    const times = a > 0 && b > 0 ? ` (${occurrences(a)} on the source, ${occurrences(b)} on the target)` : "";
     found.push({ row: `${values}${times}`, what: a > b ? "only on source" : "only on target" });
   }
+}
+
+function occurrences(count: number): string {
+  return count === 1 ? "once" : `${count} times`;
 }

@@ -4,6 +4,7 @@ import type { TLSSocket } from "node:tls";
 import mysql from "mysql2";
 import { ReplicationError } from "../base/error.ts";
 import { describeAddress, type ServerAddress } from "../base/server-url.ts";
+import { systemReason } from "../base/system-error.ts";
 import { ed25519Plugin, parsecPlugin } from "./mariadb-auth.ts";
 import { sqlErrorCode, SqlError } from "./sql-error.ts";
 
@@ -46,6 +47,7 @@ export async function login(address: ServerAddress, options: LoginOptions = {}):
   const deadline = AbortSignal.timeout(options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS);
   const ca = address.caFile === undefined ? undefined : await readAuthority(address.caFile);
   const tcp = await connectTcp(address, deadline);
+  await checkGreeting(tcp, address, deadline);
   tcp.setNoDelay(true);
   tcp.setKeepAlive(true, KEEP_ALIVE_DELAY_MS);
   // mysql2 hands the socket on to tls.connect, which checks a certificate against this name when the address is a bare IP.
@@ -75,14 +77,14 @@ export async function login(address: ServerAddress, options: LoginOptions = {}):
             },
           }),
     });
-    const onTimeout = (): void =>
-      fail(new ReplicationError("CONNECT", `${describeAddress(address)} did not answer in time`));
+    const onTimeout = (): void => fail(tooLate(address));
     const fail = (error: ReplicationError): void => {
       deadline.removeEventListener("abort", onTimeout);
       tcp.destroy();
       reject(error);
     };
     deadline.addEventListener("abort", onTimeout);
+    tcp.resume();
     // Stays for good: what mysql2 says of a socket that is no longer its own must not end the process.
     connection.on("error", (error) => fail(loginError(address, error)));
     connection.once("connect", (handshake: { connectionId: number; serverVersion: string }) => {
@@ -113,7 +115,7 @@ function connectTcp(address: ServerAddress, deadline: AbortSignal): Promise<net.
     const socket = net.connect({ host: address.host, port: address.port });
     const onTimeout = (): void => {
       socket.destroy();
-      reject(new ReplicationError("CONNECT", `${describeAddress(address)} did not answer in time`));
+      reject(tooLate(address));
     };
     const onError = (error: Error): void => {
       deadline.removeEventListener("abort", onTimeout);
@@ -129,11 +131,74 @@ function connectTcp(address: ServerAddress, deadline: AbortSignal): Promise<net.
   });
 }
 
+/**
+ * Waits for the first bytes and leaves them to be read, paused: a server begins with its handshake, version 10, or an error, as packet 0 (Protocol::HandshakeV10).
+ * What another service says would be waited for as a packet of megabytes.
+ */
+function checkGreeting(socket: net.Socket, address: ServerAddress, deadline: AbortSignal): Promise<void> {
+  const server = describeAddress(address);
+  return new Promise((resolve, reject) => {
+    const settle = (error?: ReplicationError): void => {
+      deadline.removeEventListener("abort", onTimeout);
+      socket.off("data", onData).off("error", onError).off("end", onEnd);
+      if (error === undefined) return resolve();
+      socket.on("error", () => {}).destroy();
+      reject(error);
+    };
+    let greeting = Buffer.alloc(0);
+    const onData = (chunk: Buffer): void => {
+      greeting = Buffer.concat([greeting, chunk]);
+      if (greeting.length < GREETING_BYTES) return;
+      if (greeting[3] !== 0 || (greeting[4] !== HANDSHAKE_V10 && greeting[4] !== ERROR_PACKET)) {
+        return settle(
+          new ReplicationError("CONNECT", `${server}: this is no MySQL or MariaDB server`, {
+            retry: "never",
+            hint: "give the port on which the server takes its clients, usually 3306",
+          }),
+        );
+      }
+      socket.pause();
+      socket.unshift(greeting);
+      settle();
+    };
+    const onTimeout = (): void => settle(tooLate(address));
+    const onError = (error: Error): void => settle(loginError(address, error));
+    const onEnd = (): void => settle(closedEarly(server));
+    deadline.addEventListener("abort", onTimeout);
+    socket.on("data", onData).on("error", onError).on("end", onEnd);
+  });
+}
+
+/** Up to the protocol's version. */
+const GREETING_BYTES = 5;
+const HANDSHAKE_V10 = 10;
+const ERROR_PACKET = 0xff;
+
+function tooLate(address: ServerAddress): ReplicationError {
+  return new ReplicationError("CONNECT", `${describeAddress(address)} did not answer in time`, {
+    hint: "check host and port, that a MySQL or MariaDB server listens there, and the firewalls in between",
+  });
+}
+
+function closedEarly(server: string, cause?: unknown): ReplicationError {
+  return new ReplicationError("CONNECT", `${server} closed the connection during the login`, {
+    hint: "check that a MySQL or MariaDB server listens there; its error log says more",
+    cause,
+  });
+}
+
 async function readAuthority(file: string): Promise<Buffer> {
   try {
     return await readFile(file);
   } catch (cause) {
-    throw new ReplicationError("CONFIG", `the certificate authority's file ${file} cannot be read`, { cause });
+    throw new ReplicationError(
+      "CONFIG",
+      `the certificate authority's file ${file} cannot be read: ${systemReason(cause)}`,
+      {
+        hint: "check its name and permissions",
+        cause,
+      },
+    );
   }
 }
 
@@ -153,9 +218,12 @@ function loginError(address: ServerAddress, error: unknown): ReplicationError {
       `${server} refused the login: ${message} (error ${errno})`,
       errno,
       sqlState,
-      kind === "ACCESS_DENIED"
-        ? { hint: "check the user, the password and from which hosts this user may log in" }
-        : {},
+      {
+        hint:
+          kind === "ACCESS_DENIED"
+            ? "check the user, the password and from which hosts this user may log in"
+            : "look at max_connections, the limits of this user and the server's error log",
+      },
     );
   }
   if (code === "HANDSHAKE_NO_SSL_SUPPORT") {
@@ -178,8 +246,19 @@ function loginError(address: ServerAddress, error: unknown): ReplicationError {
     });
   }
   if (code === "PROTOCOL_CONNECTION_LOST") {
-    return new ReplicationError("CONNECT", `${server} closed the connection during the login`, { cause: error });
+    return closedEarly(server, error);
   }
   const text = code ?? (message === "" ? "no connection" : message);
-  return new ReplicationError("CONNECT", `${server} cannot be reached: ${text}`, { cause: error });
+  return new ReplicationError("CONNECT", `${server} cannot be reached: ${text}`, {
+    hint: REACH_HINTS[text] ?? "check host and port, and that the server runs",
+    cause: error,
+  });
 }
+
+const REACH_HINTS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "check host and port, and that the server runs and listens there (bind_address, skip_networking)",
+  ENOTFOUND: "check the host's name",
+  EAI_AGAIN: "check the host's name, and that names can be resolved",
+  ETIMEDOUT: "check host and port, and the firewalls in between",
+  EHOSTUNREACH: "check host and port, and the firewalls in between",
+};

@@ -69,7 +69,11 @@ export function readErrorPacket(payload: Buffer, server: string): SqlError {
   const hasState = payload[3] === 0x23;
   const sqlState = hasState ? payload.toString("latin1", 4, 9) : "HY000";
   const message = payload.toString("utf8", hasState ? 9 : 3);
-  return new SqlError(sqlErrorCode(sqlCode), `${message} (error ${sqlCode})`, sqlCode, sqlState, {
+  const code = sqlErrorCode(sqlCode);
+  return new SqlError(code, `${message} (error ${sqlCode})`, sqlCode, sqlState, {
     where: { server },
+    ...(code === "ACCESS_DENIED"
+      ? { hint: "grant the user of this server what is missing: abreast preflight lists it" }
+      : {}),
   });
 }

@@ -8,7 +8,7 @@ import { verifyTables } from "../../verify/verify.ts";
 import { localEngineSettings } from "../local-engine.ts";
 import { renderLiveLine, renderPlainLine } from "../render/line.ts";
 import { ratesBetween } from "../render/rates.ts";
-import { formatCount, formatLag } from "../render/units.ts";
+import { formatCount, formatCounted, formatLag } from "../render/units.ts";
 import { Screen } from "../screen.ts";
 
 interface DemoFlags {
@@ -104,10 +104,10 @@ function formatReport(report: DemoReport): string {
   const { applied, catchUp } = report;
   return [
     "",
-    `${report.server} (${report.serverVersion}): ${formatCount(report.transactions)} transactions at ${formatCount(report.ratePerSecond)} per second on the source`,
-    `applied: ${formatCount(applied.transactions)} transactions, ${formatCount(applied.rows)} rows, in ${formatCount(applied.commits)} commits`,
+    `${report.server} (${report.serverVersion}): ${formatCounted(report.transactions, "transaction")} at ${formatCount(report.ratePerSecond)} per second on the source`,
+    `applied: ${formatCounted(applied.transactions, "transaction")}, ${formatCounted(applied.rows, "row")}, in ${formatCounted(applied.commits, "commit")}`,
     `lag while replicating: 95 % below ${formatLag(report.lagMsP95)}, at most ${formatLag(report.lagMsMax)}; behind the pause ${formatLag(report.pausedLagMsMax)}`,
-    `caught up after the pause: ${formatCount(catchUp.transactions)} transactions in ${catchUp.seconds.toFixed(1)} s ` +
+    `caught up after the pause: ${formatCounted(catchUp.transactions, "transaction")} in ${catchUp.seconds.toFixed(1)} s ` +
       `(${formatCount(catchUp.transactions / catchUp.seconds)} per second)`,
     ...report.differences,
     report.identical ? "every table is identical" : "SOURCE AND TARGET DIFFER",

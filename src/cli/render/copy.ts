@@ -1,6 +1,6 @@
 import type { CopyProgress } from "../../copy/report.ts";
 import { fitParts, type Part } from "./line.ts";
-import { formatBytes, formatCount, formatDuration, formatPercent } from "./units.ts";
+import { formatBytes, formatCount, formatCounted, formatDuration, formatPercent } from "./units.ts";
 
 /** How far the initial copy is, in at most `width` columns. */
 export function renderCopyLine(progress: CopyProgress, width: number): string {
@@ -12,9 +12,9 @@ function partsOf({ phase, ...progress }: CopyProgress): Part[] {
   if (phase === "objects") return [{ text: "copying: views, routines, triggers and events", expendable: 0 }];
   const { tablesDone, tablesTotal, rowsDone, rowsTotal, rowsPerSecond, etaSeconds } = progress;
   const parts: Part[] = [
-    { text: `copying: ${formatCount(tablesDone)} of ${formatCount(tablesTotal)} tables`, expendable: 0 },
+    { text: `copying: ${formatCount(tablesDone)} of ${formatCounted(tablesTotal, "table")}`, expendable: 0 },
     { text: `about ${formatPercent(rowsDone, rowsTotal)}`, expendable: 1 },
-    { text: `${formatCount(rowsDone)} rows`, expendable: 3 },
+    { text: formatCounted(rowsDone, "row"), expendable: 3 },
     { text: `${formatCount(rowsPerSecond)} rows/s`, expendable: 4 },
     { text: formatBytes(progress.bytesDone), expendable: 6 },
   ];

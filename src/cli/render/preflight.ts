@@ -1,4 +1,5 @@
 import type { Check, PreflightReport } from "../../preflight/report.ts";
+import { formatCounted } from "./units.ts";
 
 const MARKS = { ok: "ok", warning: "warning", error: "ERROR" } as const;
 
@@ -8,12 +9,8 @@ export function renderPreflight(report: PreflightReport, all: boolean): string {
   const counts = { ok: 0, warning: 0, error: 0 };
   for (const { level } of report.checks) counts[level]++;
   const verdict = report.ok ? "safe to start" : "NOT safe to start";
-  const summary = `${verdict}: ${counted(counts.error, "error")}, ${counted(counts.warning, "warning")}, ${counted(counts.ok, "check")} ok`;
+  const summary = `${verdict}: ${formatCounted(counts.error, "error")}, ${formatCounted(counts.warning, "warning")}, ${formatCounted(counts.ok, "check")} ok`;
   return [...shown.map(paragraph), summary].join("\n");
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 function paragraph({ level, id, what, where, remedy }: Check): string {

@@ -176,18 +176,20 @@ describe("the status", () => {
   });
 });
 
+const COPY: CopyProgress = {
+  phase: "rows",
+  tablesDone: 3,
+  tablesTotal: 12,
+  rowsDone: 1_234_567,
+  rowsTotal: 4_000_000,
+  bytesDone: 312_000_000,
+  rowsPerSecond: 98_765.4,
+  etaSeconds: 28.2,
+  table: "shop.orders",
+};
+
 describe("the line of an initial copy", () => {
-  const progress: CopyProgress = {
-    phase: "rows",
-    tablesDone: 3,
-    tablesTotal: 12,
-    rowsDone: 1_234_567,
-    rowsTotal: 4_000_000,
-    bytesDone: 312_000_000,
-    rowsPerSecond: 98_765.4,
-    etaSeconds: 28.2,
-    table: "shop.orders",
-  };
+  const progress = COPY;
 
   test.each([120, 80, 40, 16])("at %d columns drops what matters least", (width) => {
     const line = renderCopyLine(progress, width);
@@ -207,6 +209,20 @@ test("where the source has told no file yet, GTIDs alone say how far the target 
   expect(renderSummary(status, { lastMs: 0, maxMs: 0 })).toContain("applied everything up to 0-1-100\n");
   expect(renderLiveLine(status, RATES, 200)).toMatch(/caught up in 1 min 35 s$/);
   expect(renderStatus(status, 100)).toContain("Exec_Source_Log_Pos:\n");
+});
+
+test("one is not many", () => {
+  const status = exampleStatus({ state: "stopped", workers: [] });
+  status.applied = { ...status.applied, transactions: 1, rows: 1, runs: 1, retries: 1, skipped: 1 };
+  status.coordinator.queuedTransactions = 1;
+  status.relayLog.files = 1;
+  const texts = [
+    renderSummary(status, { lastMs: 0, maxMs: 0 }),
+    renderStatus(status, 200),
+    renderCopyLine({ ...COPY, tablesDone: 0, tablesTotal: 1, rowsDone: 1 }, 200),
+  ].join("\n");
+  expect(texts).toContain("1 transaction, 1 row in 1 commit (0 tx/s), 1 retry\n");
+  expect(texts).not.toMatch(/\b1 (transactions|rows|commits|retries|files|tables)\b/);
 });
 
 test("the summary says how far the target is and what was done", () => {

@@ -2,7 +2,7 @@ import { describeWhere } from "../../base/error.ts";
 import type { EngineStatus, StatusPosition, WorkerStatus } from "../../engine/status.ts";
 import { isConnecting, isWithoutTarget } from "./line.ts";
 import { renderTable, type Column } from "./table.ts";
-import { formatBytes, formatCount, formatDuration, formatPercent } from "./units.ts";
+import { formatBytes, formatCount, formatCounted, formatDuration, formatPercent } from "./units.ts";
 
 /** `SHOW REPLICA STATUS\G` and a process list of the workers: the names and words of MySQL 8.4, so that nobody must learn new ones. */
 export function renderStatus(status: EngineStatus, width: number): string {
@@ -35,15 +35,15 @@ function fieldsOf(status: EngineStatus): Field[] {
     ["Read_Source_Log_Pos", positionText(receiver.position)],
     ["Relay_Source_Log_File", applied.position?.file ?? ""],
     ["Exec_Source_Log_Pos", positionText(applied.position)],
-    ["Relay_Log_Space", `${formatBytes(relayLog.bytes)} in ${filesText(relayLog.files)}`],
+    ["Relay_Log_Space", `${formatBytes(relayLog.bytes)} in ${formatCounted(relayLog.files, "file")}`],
     ["Backlog", `${formatBytes(status.backlogBytes)}, ${queueText(coordinator)}`],
     ["Seconds_Behind_Source", lag],
     ["Replica_SQL_Running_State", coordinator.state],
     ["Retrieved_Gtid_Set", receiver.position?.gtids ?? ""],
     ["Executed_Gtid_Set", applied.position?.gtids ?? ""],
-    ["Received", `${formatCount(receiver.transactions)} transactions, ${formatBytes(receiver.bytes)}`],
-    ["Applied", `${formatCount(applied.transactions)} transactions, ${formatCount(applied.rows)} rows`],
-    ["Commits", `${formatCount(applied.runs)}, ${formatCount(applied.retries)} retries`],
+    ["Received", `${formatCounted(receiver.transactions, "transaction")}, ${formatBytes(receiver.bytes)}`],
+    ["Applied", `${formatCounted(applied.transactions, "transaction")}, ${formatCounted(applied.rows, "row")}`],
+    ["Commits", `${formatCount(applied.runs)}, ${formatCounted(applied.retries, "retry", "retries")}`],
     ...unusualOf(status),
     ["Policy", `${status.policy}, commit order ${status.commitOrder}, gtid ${status.gtidMode}`],
     ["Semi_Sync", receiver.semiSync ? "ON" : "OFF"],
@@ -67,7 +67,7 @@ function unusualOf({ receiver, applied }: EngineStatus): Field[] {
   const fields: Field[] = [];
   if (receiver.reconnects > 0) fields.push(["Reconnects", formatCount(receiver.reconnects)]);
   if (applied.skipped > 0)
-    fields.push(["Skipped", `${formatCount(applied.skipped)} transactions that were there already`]);
+    fields.push(["Skipped", `${formatCounted(applied.skipped, "transaction")} found applied already`]);
   if (applied.ignoredEvents > 0) fields.push(["Ignored_Events", formatCount(applied.ignoredEvents)]);
   return fields;
 }
@@ -96,12 +96,8 @@ function positionText(position: StatusPosition | undefined): string {
   return position === undefined || position.file === "" ? "" : String(position.position);
 }
 
-function filesText(files: number): string {
-  return files === 1 ? "1 file" : `${files} files`;
-}
-
 function queueText({ queuedTransactions, queuedBytes }: EngineStatus["coordinator"]): string {
-  return `${formatCount(queuedTransactions)} transactions (${formatBytes(queuedBytes)}) in memory`;
+  return `${formatCounted(queuedTransactions, "transaction")} (${formatBytes(queuedBytes)}) in memory`;
 }
 
 /** Names right-aligned, as `\G` has them; long values go on below themselves. */

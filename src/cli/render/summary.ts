@@ -1,5 +1,5 @@
 import type { EngineStatus } from "../../engine/status.ts";
-import { formatCount, formatDuration, formatLag } from "./units.ts";
+import { formatCount, formatCounted, formatDuration } from "./units.ts";
 
 /** Undefined where none was known. */
 export interface SeenLag {
@@ -15,9 +15,16 @@ export function renderSummary(status: EngineStatus, lag: SeenLag): string {
   return [
     `${channel} ${status.state === "failed" ? "failed" : "stopped"} after ${formatDuration(elapsedMs)}`,
     `  ${appliedText(status)}`,
-    `  ${formatCount(applied.transactions)} transactions, ${formatCount(applied.rows)} rows in ${formatCount(applied.runs)} commits (${formatCount(perS)} tx/s), ${formatCount(applied.retries)} retries`,
-    `  lag at the end ${formatLag(lag.lastMs)}, at most ${formatLag(lag.maxMs)}`,
+    `  ${formatCounted(applied.transactions, "transaction")}, ${formatCounted(applied.rows, "row")} in ${formatCounted(applied.runs, "commit")} (${formatCount(perS)} tx/s), ${formatCounted(applied.retries, "retry", "retries")}`,
+    ...lagLines(lag),
   ].join("\n");
+}
+
+/** A lag that was never known is not worth a word. */
+function lagLines({ lastMs, maxMs }: SeenLag): string[] {
+  return lastMs === undefined || maxMs === undefined
+    ? []
+    : [`  lag at the end ${formatDuration(lastMs)}, at most ${formatDuration(maxMs)}`];
 }
 
 /** How far the target is. */

@@ -5,6 +5,11 @@ export function formatCount(count: number): string {
     .replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
+/** `1 row`, `1,234 rows`. */
+export function formatCounted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${formatCount(count)} ${Math.round(count) === 1 ? noun : plural}`;
+}
+
 const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const;
 
 /** `0 B`, `512 B`, `1.5 KiB`, `12.0 MiB`, `345 GiB`: three digits are enough to decide by. */

@@ -1,15 +1,15 @@
 import type { Difference, TableReport, VerifyProgress, VerifyReport } from "../../verify/report.ts";
 import type { GateWait } from "../../http/engine-gate.ts";
 import { fitParts, type Part } from "./line.ts";
-import { cut, formatCount, formatDuration, formatLag, formatPercent } from "./units.ts";
+import { cut, formatCount, formatCounted, formatDuration, formatLag, formatPercent } from "./units.ts";
 
 /** How far the comparison is, in at most `width` columns. */
 export function renderVerifyLine(progress: VerifyProgress, width: number): string {
   const { tablesDone, tablesTotal, rowsDone, rowsTotal, rowsPerSecond, etaSeconds, differingTables } = progress;
   const parts: Part[] = [
-    { text: `comparing: ${formatCount(tablesDone)} of ${formatCount(tablesTotal)} tables`, expendable: 0 },
+    { text: `comparing: ${formatCount(tablesDone)} of ${formatCounted(tablesTotal, "table")}`, expendable: 0 },
     { text: `about ${formatPercent(rowsDone, rowsTotal)}`, expendable: 2 },
-    { text: `${formatCount(rowsDone)} rows`, expendable: 4 },
+    { text: formatCounted(rowsDone, "row"), expendable: 4 },
     { text: `${formatCount(rowsPerSecond)} rows/s`, expendable: 5 },
   ];
   if (differingTables > 0) parts.splice(1, 0, { text: `${formatCount(differingTables)} differ`, expendable: 1 });
@@ -38,7 +38,7 @@ function tableLines(table: TableReport): string[] {
   const name = `${table.schema}.${table.table}`;
   const lines: string[] = [];
   if (table.onlyOn !== undefined) {
-    lines.push(`${name} is on the ${table.onlyOn} only, with ${formatCount(table.rows)} rows`);
+    lines.push(`${name} is on the ${table.onlyOn} only, with ${formatCounted(table.rows, "row")}`);
   } else if (table.columnsOnlyOn !== undefined) {
     const { source, target } = table.columnsOnlyOn;
     if (source.length > 0) lines.push(`${name}: columns on the source only: ${source.join(", ")}`);
@@ -52,7 +52,7 @@ function tableLines(table: TableReport): string[] {
 
 function differenceLines(difference: Difference): string[] {
   const { keyFrom, keyTo, sourceRows, targetRows, rows } = difference;
-  const counts = `${formatCount(sourceRows)} rows on the source, ${formatCount(targetRows)} on the target`;
+  const counts = `${formatCounted(sourceRows, "row")} on the source, ${formatCount(targetRows)} on the target`;
   return [`  ${rangeText(keyFrom, keyTo)}: ${counts}`, ...rows.map(({ row, what }) => `    ${row} ${what}`)];
 }
 
@@ -67,6 +67,6 @@ function summary({ tables, position, durationMs }: VerifyReport): string {
   const differing = tables.filter((table) => !table.identical).length;
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   const where = position === undefined ? "" : ` at ${position.file}:${position.position}`;
-  const compared = `${formatCount(tables.length)} tables, ${formatCount(rows)} rows${where}, in ${formatDuration(durationMs)}`;
+  const compared = `${formatCounted(tables.length, "table")}, ${formatCounted(rows, "row")}${where}, in ${formatDuration(durationMs)}`;
   return differing === 0 ? `identical: ${compared}` : `DIFFERENT: ${formatCount(differing)} of ${compared}`;
 }
