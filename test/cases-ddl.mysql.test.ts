@@ -29,9 +29,11 @@ async function settle(from: Field): Promise<void> {
 }
 
 beforeAll(async () => {
-  for (const { source, schema } of fields) {
+  for (const from of fields) {
+    const { source, schema } = from;
     await run(source(), `CREATE TABLE ${schema}.t(id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(300), n INT)`);
     await run(source(), `INSERT INTO ${schema}.t(v,n) VALUES('a',1),('b',2),('c',3),('d',4),('e',5),('f',6)`);
+    await settle(from);
   }
 });
 
@@ -468,6 +470,25 @@ describe("accounts", () => {
     await mariadb.run(["DROP USER mapp@'%', madd@localhost, mapp2@'%'", "DROP ROLE mreader"]);
     await same.settle();
   });
+
+  test.each(["mysql-5.6", "mariadb-10.11"] as const)(
+    "of a list of accounts or tables those that were there are dropped, as on the source: %s",
+    async (flavour) => {
+      const from = field(flavour);
+      for (const link of from.links) {
+        await link.ensure();
+        await run(link.target(), "CREATE USER listed@localhost");
+      }
+      await run(from.source(), "SET sql_log_bin=0", "CREATE USER listed@localhost");
+      await from.run(["CREATE TABLE listed(id INT)"]);
+      for (const sql of ["DROP USER nobody@localhost, listed@localhost", "DROP TABLE nothing, listed"]) {
+        await expect(from.run([sql])).rejects.toThrow();
+      }
+      await from.replicate();
+      const users = await from.expectSame("SELECT COUNT(*) FROM mysql.user WHERE User='listed'");
+      expect(users).toEqual([["0"]]);
+    },
+  );
 
   test("a password that MySQL 9.7 cannot keep stops the engine without being told (MySQL 5.6)", async () => {
     const old = field("mysql-5.6");

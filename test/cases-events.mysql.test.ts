@@ -22,8 +22,10 @@ mysql.links.push(
 );
 
 beforeAll(async () => {
-  for (const { source, schema } of fields) {
+  for (const from of fields) {
+    const { source, schema } = from;
     await run(source(), `CREATE TABLE ${schema}.t(id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(3000), n INT)`);
+    await settle(from);
   }
 });
 

@@ -25,13 +25,15 @@ mysql.links.push(
 );
 
 beforeAll(async () => {
-  for (const { source, schema } of fields) {
+  for (const from of fields) {
+    const { source, schema } = from;
     await run(
       source(),
       `CREATE TABLE ${schema}.t(id INT PRIMARY KEY, v INT)`,
       `CREATE TABLE ${schema}.total(id INT PRIMARY KEY, n INT)`,
       `INSERT INTO ${schema}.total VALUES(1,0)`,
     );
+    await settle(from);
   }
 });
 

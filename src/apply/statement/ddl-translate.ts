@@ -217,11 +217,11 @@ function dropEdits(tokens: readonly Token[], source: ServerKind): Edit[] {
   return [{ from: kind.to, to: kind.to, text: " IF EXISTS" }];
 }
 
-/** Whether it is a DROP TABLE or DROP VIEW without IF EXISTS that the source logs also when not all of its list was there. */
+/** Whether it is a DROP of tables, views or accounts without IF EXISTS that the source logs also when not all of its list was there. */
 export function dropsOnlyWhatIsThere(tokens: readonly Token[], source: ServerKind): boolean {
   if (!isWord(tokens[0], "DROP") || isMysql(source, 8)) return false;
   const at = isWord(tokens[1], "TEMPORARY") ? 2 : 1;
-  return isWord(tokens[at], "TABLE", "TABLES", "VIEW", "SEQUENCE") && !isWord(tokens[at + 1], "IF");
+  return isWord(tokens[at], "TABLE", "TABLES", "VIEW", "SEQUENCE", "USER", "ROLE") && !isWord(tokens[at + 1], "IF");
 }
 
 /** Statistics that the target does not have (PERSISTENT FOR, UPDATE HISTOGRAM) are no data: it makes those that it knows. */
