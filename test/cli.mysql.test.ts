@@ -283,6 +283,24 @@ test("what the preflight finds unsafe keeps the engine from starting, with code 
   expect(statSync(path.join(folder, "last-status.json")).mode & 0o777).toBe(0o600);
 });
 
+test("preflight takes the command line of replicate", async () => {
+  const [, ...line] = replicateArguments(
+    "--channel",
+    "east",
+    "--start-from",
+    "now",
+    "--workers",
+    "2",
+    "--until",
+    "now",
+  );
+  const args = [...line, "--pack-time", "1s", "--skip-preflight", "--no-init", "--log-format", "json"];
+  expect(await run("preflight", ...args)).toMatchObject({ end: 0, errors: "" });
+  const { output } = await run("preflight", "--help");
+  expect(output).toContain("--start-from");
+  expect(output).not.toContain("--pack-time");
+});
+
 describe("--init", () => {
   const empty = useServer("mysql-9.7");
 

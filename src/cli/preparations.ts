@@ -1,7 +1,7 @@
 import { ReplicationError } from "../base/error.ts";
 import type { EngineOptions } from "../engine/options.ts";
 import { preflight } from "../preflight/preflight.ts";
-import type { Check } from "../preflight/report.ts";
+import type { Check, PreflightOptions } from "../preflight/report.ts";
 import { initialCopy } from "./initial-copy.ts";
 import type { Options } from "./options.ts";
 import { renderCopyLine } from "./render/copy.ts";
@@ -33,8 +33,7 @@ export class Preparations {
     const { source, target, serverId, gtid, semiSync, startFrom, log } = this.#options;
     this.#activity = (width) => cut("preflight: looking at both servers", width);
     try {
-      const behind = gtid === "preserve" || (startFrom !== undefined && startFrom !== "now");
-      const options = { init: init !== false, serverId, gtid, semiSync, behind };
+      const options = preflightOptions({ init, serverId, gtid, semiSync, startFrom });
       const { checks } = await preflight({ source, target, options });
       const failed = checks.filter((check) => check.level === "error" && !ENGINE_WAITS_FOR.has(check.id));
       for (const check of checks) {
@@ -66,6 +65,18 @@ export class Preparations {
       this.#activity = undefined;
     }
   }
+}
+
+/** What the preflight is to know of what `replicate` would do. */
+export function preflightOptions(
+  options: Pick<Options, "init" | "gtid" | "semiSync"> & {
+    serverId?: number | undefined;
+    startFrom?: string | undefined;
+  },
+): PreflightOptions {
+  const { init, serverId, gtid, semiSync, startFrom } = options;
+  const behind = gtid === "preserve" || (startFrom !== undefined && startFrom !== "now");
+  return { init: init !== false, serverId, gtid, semiSync, behind };
 }
 
 /** A server that cannot be reached: the engine applies what its relay log has, and waits, or says precisely what is wrong. */

@@ -119,3 +119,12 @@ test("types, collations and GTIDs that do not cross to MySQL are named", () =>
       { id: "tables-types", where: "m.j.j" },
     ]);
   }));
+
+test("a server that is source and target is refused, by whatever name it is reached", async () => {
+  const address = as(source(), "root");
+  const report = await preflight({ source: address, target: { ...address, host: "localhost" } });
+  expect(report.checks).toContainEqual(
+    expect.objectContaining({ id: "target-is-source", level: "error", remedy: expect.stringContaining("--target") }),
+  );
+  expect((await check()).checks).toContainEqual(expect.objectContaining({ id: "target-is-source", level: "ok" }));
+});

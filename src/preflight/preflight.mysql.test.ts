@@ -276,3 +276,12 @@ test("MySQL 5.6 without a binlog, or with its statement format, is refused", () 
       expect(notOk(without)).toMatchObject([{ id: "source-binlog", level: "error" }]);
     },
   ));
+
+test("a server that is source and target is refused, by whatever name it is reached", async () => {
+  const address = as(source(), "root");
+  const report = await preflight({ source: address, target: { ...address, host: "localhost" } });
+  expect(report.checks).toContainEqual(
+    expect.objectContaining({ id: "target-is-source", level: "error", remedy: expect.stringContaining("--target") }),
+  );
+  expect((await check()).checks).toContainEqual(expect.objectContaining({ id: "target-is-source", level: "ok" }));
+});

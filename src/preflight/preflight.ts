@@ -4,6 +4,7 @@ import { NOT_SYSTEM_SCHEMA } from "../schema/names.ts";
 import { Session } from "../wire/session.ts";
 import { Findings } from "./findings.ts";
 import type { PreflightOptions, PreflightReport } from "./report.ts";
+import { checkSameServer } from "./same-server.ts";
 import { type CheckedServer, readServer } from "./server.ts";
 import { checkSourceGrants } from "./source-grants.ts";
 import { checkSourceSettings } from "./source-settings.ts";
@@ -34,6 +35,7 @@ export async function preflight(servers: {
       await checkSourceSettings(source, options, ofSource);
       await checkSourceGrants(source, schemas, options, ofSource);
     }
+    if (source !== undefined && target !== undefined) checkSameServer(source, target, ofTarget);
     if (target !== undefined) {
       await checkTargetSettings(target, source, options, ofTarget);
       await withSession(servers.target, (probe) => checkTargetGrants(target, probe, schemas, ofTarget));
