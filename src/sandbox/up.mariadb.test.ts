@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { access, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
@@ -74,6 +75,17 @@ test("a server that died is shown as dead, and comes back on its data under the 
   const second = await upSandbox({ flavour, name: "a" });
   expect(await query(second, "SHOW DATABASES LIKE 'mine'")).toHaveLength(1);
   expect(second.serverId).toBe(first.serverId);
+  expect(second.port).toBe(first.port);
+
+  process.kill(second.process.pid, "SIGKILL");
+  await expect.poll(async () => (await listSandboxes())[0]?.state).toBe("dead");
+  const taker = createServer();
+  await new Promise<void>((resolve) => taker.listen(first.port, "127.0.0.1", resolve));
+  try {
+    expect((await upSandbox({ flavour, name: "a" })).port).not.toBe(first.port);
+  } finally {
+    taker.close();
+  }
 });
 
 test("down keeps a data folder that the user gave, and with keepData any", async () => {

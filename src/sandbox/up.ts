@@ -5,6 +5,7 @@ import { findServer } from "./find.ts";
 import type { ServerFlavour } from "./flavours.ts";
 import { sandboxStateFolder } from "./folders.ts";
 import { withLockFile } from "./lock.ts";
+import { isFreePort } from "./port.ts";
 import { isRunning, signalProcess, waitForEnd } from "./process.ts";
 import { checkName, ownDataFolder, readRecord, readRecords, removeRecord, writeRecord } from "./record.ts";
 import type { SandboxRecord } from "./record.ts";
@@ -40,7 +41,8 @@ export async function upSandbox(options: UpOptions): Promise<SandboxStatus> {
     if (former !== undefined) checkReplaceable(former, options.flavour);
     const dataFolder =
       options.dataFolder === undefined ? (former?.dataFolder ?? ownDataFolder(name)) : resolve(options.dataFolder);
-    const server = await startNew(options, name, dataFolder, former?.serverId);
+    const port = options.port ?? (await formerPort(former));
+    const server = await startNew({ ...options, port }, name, dataFolder, former?.serverId);
     const record: SandboxRecord = {
       name,
       flavour: server.flavour,
@@ -59,6 +61,11 @@ export async function upSandbox(options: UpOptions): Promise<SandboxStatus> {
     await server.detach();
     return statusOf(record);
   });
+}
+
+/** Who connected to the server before finds it again, where nobody else has taken its port. */
+async function formerPort(former: SandboxRecord | undefined): Promise<number | undefined> {
+  return former !== undefined && (await isFreePort(former.port)) ? former.port : undefined;
 }
 
 async function startNew(
