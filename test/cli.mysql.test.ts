@@ -205,6 +205,18 @@ describe("a running engine", () => {
     expect(await countOn(target())).toBe(await countOn(source()));
   });
 
+  test("says that its target is away, and why, until it commits there again", async () => {
+    const engine = await startEngine();
+    await target().kill();
+    await statusWhere(({ applied }) => applied.lastError?.includes("ECONNREFUSED") === true, engine);
+    const { output } = await run("status", "--folder", folder);
+    expect(output).toMatch(/Replica_SQL_Running: Connecting\n[^]*Last_SQL_Error: [^]*ECONNREFUSED/);
+    await target().restart();
+    await insertOrder();
+    await caughtUp(engine);
+    expect((await new ControlClient(folder).status()).applied.lastError).toBeUndefined();
+  });
+
   test("ends cleanly at Ctrl-C, and goes on where it was", async () => {
     const engine = await startEngine();
     await insertOrder();
