@@ -220,7 +220,11 @@ export class Worker {
 
   /** A COMMIT was sent and its outcome is not known: the former session is waited for, then the target knows. */
   async #resolveCommit(job: Job, error: unknown, next: Job | undefined): Promise<void> {
-    this.#options.log.warn("a commit has no good answer: reading the checkpoint", { worker: this.#worker });
+    const reason = error instanceof Error ? error.message : String(error);
+    this.#options.log.warn("what became of a commit is not known: reading the checkpoint", {
+      worker: this.#worker,
+      reason,
+    });
     const session = await this.#connect();
     if (session === undefined) return;
     try {

@@ -30,7 +30,7 @@ export interface InitialCopy {
 export async function initialCopy(copy: InitialCopy, signal: AbortSignal): Promise<CopyOutcome | undefined> {
   const known = await readKnown(copy.target, copy.channel);
   if (copy.mode !== "restart" && (known.hasCheckpoint || known.copy === "done")) {
-    if (copy.mode === true)
+    if (copy.mode)
       copy.log.info("--init has nothing to do: the channel goes on from where it is", { channel: copy.channel });
     return known.outcome;
   }

@@ -131,7 +131,7 @@ export async function createStoredObjects(
   const events = objects.filter(({ kind }) => kind === "event").length;
   if (events > 0)
     warnings.push(
-      `${events} events are disabled on the target (DISABLE ON SLAVE): ALTER EVENT … ENABLE when it takes over`,
+      `${events === 1 ? "1 event is" : `${events} events are`} disabled on the target (DISABLE ON SLAVE): ALTER EVENT … ENABLE when it takes over`,
     );
   warnings.push(...(await missingDefiners(session, objects)));
   return { created, warnings };
