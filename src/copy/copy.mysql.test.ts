@@ -117,7 +117,7 @@ test("views, routines, triggers and events arrive as they were written, and even
   await query(target(), "SET GLOBAL log_bin_trust_function_creators=1");
   const { warnings } = await copy();
   expect(warnings).toEqual([
-    expect.stringContaining("1 events are disabled on the target"),
+    expect.stringContaining("1 event is disabled on the target"),
     expect.stringContaining("no user nobody@nowhere"),
   ]);
   for (const what of [
