@@ -222,7 +222,7 @@ describe.each(fields)("from $name", (from) => {
   });
 
   test("a schema and tables that say nothing of character sets take what the source's session had", async () => {
-    await from.replicate(
+    await from.run([
       `CREATE DATABASE ${from.schema}_plain`,
       `CREATE TABLE ${from.schema}_plain.a(v VARCHAR(10) PRIMARY KEY)`,
       `CREATE TABLE ${from.schema}_plain.b(v VARCHAR(10) PRIMARY KEY) CHARACTER SET utf8mb4`,
@@ -230,7 +230,8 @@ describe.each(fields)("from $name", (from) => {
       `INSERT INTO ${from.schema}_plain.a VALUES('é'),('a'),('🙂')`,
       `INSERT INTO ${from.schema}_plain.b VALUES('é'),('ß')`,
       `ALTER TABLE ${from.schema}_plain.b ADD COLUMN w VARCHAR(10) CHARACTER SET utf8mb4 DEFAULT 'ü', ADD COLUMN l CHAR(3) CHARACTER SET latin1 DEFAULT 'ä'`,
-    );
+    ]);
+    await settle(from);
     const columns = `SELECT TABLE_NAME, COLUMN_NAME, CHARACTER_SET_NAME, COLLATION_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA='${from.schema}_plain' ORDER BY 1, 2`;
     for (const link of from.links) {
       await link.expectIdentical(`${from.schema}_plain`);
