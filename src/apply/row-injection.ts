@@ -77,9 +77,11 @@ export class BinlogStatementBuilder {
     assert(this.#lastRowsAt !== undefined, "a BINLOG statement holds at least one rows event");
     const flagsAt = this.#lastRowsAt + ROWS_FLAGS_OFFSET;
     this.#buffer.writeUInt16LE(this.#buffer.readUInt16LE(flagsAt) | STATEMENT_END_FLAG, flagsAt);
-    const text = Buffer.from(this.#buffer.toString("base64", 0, length), "latin1");
+    const text = base64(this.#buffer, length);
     this.#length = 0;
     this.#lastRowsAt = undefined;
+    // One large row is no reason to keep its memory.
+    if (this.#buffer.length > 2 * this.#bytesMax) this.#buffer = Buffer.allocUnsafe(this.#bytesMax);
     return [PREFIX, text, SUFFIX];
   }
 
@@ -107,6 +109,18 @@ export class BinlogStatementBuilder {
     this.#buffer.copy(larger, 0, 0, this.#length);
     this.#buffer = larger;
   }
+}
+
+/** A multiple of 3. Strings of this size live and die in the young generation: several times faster than one string, and half the memory for a large row. */
+const BASE64_SLICE_BYTES = 36 * 1024;
+
+function base64(bytes: Buffer, length: number): Buffer {
+  const text = Buffer.allocUnsafe(4 * Math.ceil(length / 3));
+  let at = 0;
+  for (let from = 0; from < length; from += BASE64_SLICE_BYTES) {
+    at += text.write(bytes.toString("base64", from, Math.min(from + BASE64_SLICE_BYTES, length)), at, "latin1");
+  }
+  return text;
 }
 
 /** What MySQL 5.7 says of types 1–38: enough for any MySQL since 5.6 to read version 2 events that came from MariaDB. */
