@@ -62,6 +62,7 @@ function drive(
     workers,
     policy: singlePolicy(),
     commitOrder: "preserve",
+    dependency: "graph",
     packTransactionsMax: pack,
     packBytesMax: 100,
     packMsMax: 1_000,
@@ -89,7 +90,22 @@ function drive(
       arrived++;
       say({
         type: "transaction",
-        transaction: { ordinal: arrived, bytes: part.bytes, rows: 1, alone: part.alone === 0, startsRun: false },
+        transaction: {
+          ordinal: arrived,
+          bytes: part.bytes,
+          rows: 1,
+          alone: part.alone === 0,
+          barrier: part.alone === 0,
+          startsRun: false,
+          applied: false,
+          file: "",
+          lastCommitted: 0,
+          sequenceNumber: 0,
+          commitId: undefined,
+          sessionId: undefined,
+          schemas: new Set(),
+          writeset: undefined,
+        },
       });
       continue;
     }

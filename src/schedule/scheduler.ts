@@ -1,5 +1,5 @@
 import { assert, unreachable } from "../base/assert.ts";
-import type { Dependencies } from "./policy.ts";
+import { pack, type Packed, type PackingLimits } from "./packing.ts";
 import {
   RETRY_BACKOFF_MS,
   type Run,
@@ -8,119 +8,168 @@ import {
   type SchedulerOptions,
   type SchedulerTransaction,
 } from "./scheduler-types.ts";
+import { noTimes, timeOf, type WorkerSlot, type WorkerTimes } from "./slots.ts";
+import { Window } from "./window.ts";
 
 /**
  * The coordinator's mind as a pure state machine: `step(state, input, nowMs)` changes the state and answers what to do. It decides which transactions
  * share a run, which worker applies it, and whose turn it is to commit. The engine, the simulator and the tests share this code.
  *
  * Invariants, and what breaks without them:
- * - A run is consecutive and starts only when every dependency of each of its transactions is committed or earlier in the same run: else two
- *   transactions that touch a common row could be applied out of order.
- * - With `preserve`, `commit` is ordered for the run behind the low-water mark only: else a reader of the target could see a state that the
- *   source never had.
+ * - A run starts only when every dependency of each of its transactions is committed or earlier in the same run: else two transactions that touch a common row
+ *   could be applied out of order.
+ * - With `preserve`, runs are consecutive and `commit` is ordered for the run behind the low-water mark only: else a reader of the target could see a state that
+ *   the source never had.
+ * - The transaction behind the low-water mark is always at work or can be given to a worker: a run that waits for its turn holds its worker, so the earliest ready
+ *   transaction goes first.
  * - A worker has at most one run: a session is one transaction at a time.
  */
 export interface SchedulerState {
   readonly options: SchedulerOptions;
-  /** Transactions above the low-water mark, in order: `window[i]` has ordinal `lowWater + 1 + i`. */
-  window: Entry[];
-  lowWater: number;
-  workers: WorkerSlot[];
+  readonly window: Window;
+  readonly slots: WorkerSlot[];
+  /** How many workers are wanted: those with higher numbers finish what they have. */
+  wantedWorkers: number;
   /** Up to this ordinal transactions run one by one: a packed run failed, and the failing one must be found. */
   isolateUpTo: number;
   draining: boolean;
   halted: boolean;
   nextRunId: number;
-  /** Sums over transactions without a run. */
-  pendingTransactions: number;
-  pendingBytes: number;
   /** What former runs took to execute, and their bytes; the longer ago, the less it counts. */
   spent: { ms: number; bytes: number };
+  /** What a commit takes, by former ones. */
+  commitMs: number;
+  /** A worker is idle, and what could begin is held back: looked at again when something else than the queue changes. */
+  stuck: boolean;
+  wakeAtMs: number;
+  lockBreaks: number;
+  lastStepMs: number;
+  /** By worker. */
+  readonly times: WorkerTimes[];
+  /** Time in which at least one run was executing or committing, and the same times their number. */
+  concurrency: { ms: number; runMs: number };
 }
-
-interface Entry {
-  transaction: SchedulerTransaction;
-  dependencies: Dependencies;
-  phase: "pending" | "running" | "committed";
-}
-
-/** `waiting`: executed, waits for its turn. `next`: what the worker goes on with after its commit. `backing-off`: will be tried again at `retryAtMs`, or as soon as the session is back. */
-export type WorkerSlot =
-  | { phase: "absent"; run: undefined }
-  | { phase: "idle"; run: undefined }
-  | { phase: "executing"; run: Run; sinceMs: number; next: Run | undefined }
-  | { phase: "waiting" | "committing"; run: Run; next: Run | undefined }
-  | { phase: "backing-off"; run: Run; retryAtMs: number; sessionUp: boolean };
 
 export function createScheduler(options: SchedulerOptions): SchedulerState {
   assert(options.workers >= 1, "a scheduler has at least one worker");
   assert(options.packTransactionsMax >= 1, "a run has at least one transaction");
+  assert(
+    !options.policy.speculative || options.commitOrder === "preserve",
+    "only with the commit order preserved a guess that was wrong is noticed",
+  );
   return {
     options,
-    window: [],
-    lowWater: options.startAfter,
-    workers: Array.from({ length: options.workers }, () => ({ phase: "absent", run: undefined })),
+    window: new Window(options.startAfter, options.dependency === "low-water-mark"),
+    slots: Array.from({ length: options.workers }, () => ABSENT),
+    wantedWorkers: options.workers,
     isolateUpTo: 0,
     draining: false,
     halted: false,
     nextRunId: 1,
-    pendingTransactions: 0,
-    pendingBytes: 0,
     spent: { ms: 0, bytes: 0 },
+    commitMs: 0,
+    stuck: false,
+    wakeAtMs: 0,
+    lockBreaks: 0,
+    lastStepMs: -1,
+    times: Array.from({ length: options.workers }, noTimes),
+    concurrency: { ms: 0, runMs: 0 },
   };
 }
+
+const IDLE: WorkerSlot = { phase: "idle", run: undefined };
+const ABSENT: WorkerSlot = { phase: "absent", run: undefined };
+const RETIRED: WorkerSlot = { phase: "retired", run: undefined };
 
 export function step(state: SchedulerState, input: SchedulerInput, nowMs: number): SchedulerEffect[] {
   const effects: SchedulerEffect[] = [];
   if (state.halted) return effects;
+  countTime(state, nowMs);
   accept(state, input, nowMs, effects);
-  if (!state.halted) {
-    retry(state, nowMs, effects);
-    giveTurns(state, effects);
-    dispatch(state, nowMs, effects);
-    if (state.draining && state.workers.every((slot) => slot.run === undefined)) effects.push({ type: "drained" });
+  if (state.halted) return effects;
+  if (input.type === "transaction") {
+    if (isWorthALook(state)) dispatch(state, nowMs, effects);
+    if (state.stuck) wake(state, nowMs, effects);
+    return effects;
   }
+  retry(state, nowMs, effects);
+  giveTurns(state, nowMs, effects);
+  retire(state, effects);
+  dispatch(state, nowMs, effects);
+  wake(state, nowMs, effects);
+  if (state.draining && !state.slots.some(isAtWork)) effects.push({ type: "drained" });
   return effects;
+}
+
+/** One more in the queue changes nothing for workers that are busy, or that found nothing before; but a run that was too small may have grown. */
+const LOOKS_PER_PACK = 16;
+
+function isWorthALook({ window, options, stuck, slots }: SchedulerState): boolean {
+  if (!stuck && slots.some((slot) => slot.phase === "idle")) return true;
+  return window.pendingTransactions % Math.ceil(options.packTransactionsMax / LOOKS_PER_PACK) === 0;
+}
+
+/** While the scheduler drains: what is executing is finished; what waits for a turn that will not come is rolled back with its session. */
+const isAtWork = ({ phase }: WorkerSlot): boolean =>
+  phase === "executing" || phase === "committing" || phase === "rolling-back";
+
+function countTime(state: SchedulerState, nowMs: number): void {
+  const ms = state.lastStepMs < 0 ? 0 : nowMs - state.lastStepMs;
+  state.lastStepMs = nowMs;
+  if (ms <= 0) return;
+  const isQueueEmpty = state.window.pendingTransactions === 0;
+  let running = 0;
+  for (const [worker, slot] of state.slots.entries()) {
+    const time = timeOf(slot, isQueueEmpty);
+    if (time !== undefined) timesOf(state, worker)[time] += ms;
+    if (time === "executing" || time === "committing") running++;
+  }
+  if (running === 0) return;
+  state.concurrency.ms += ms;
+  state.concurrency.runMs += ms * running;
 }
 
 function accept(state: SchedulerState, input: SchedulerInput, nowMs: number, effects: SchedulerEffect[]): void {
   switch (input.type) {
     case "transaction":
-      return enqueue(state, input.transaction);
+      return enqueue(state, input.transaction, effects);
     case "executed": {
       const slot = slotOf(state, input.worker);
+      if (slot.phase === "rolling-back") return;
       assert(slot.phase === "executing", `worker ${input.worker} is ${slot.phase}, not executing`);
       learn(state, slot.run, nowMs - slot.sinceMs);
-      state.workers[input.worker] = { phase: "waiting", run: slot.run, next: slot.next };
+      state.slots[input.worker] = { phase: "waiting", run: slot.run, atTurn: slot.atTurn, next: slot.next };
       return;
     }
     case "committed": {
       const slot = slotOf(state, input.worker);
       assert(slot.phase === "committing", `worker ${input.worker} is ${slot.phase}, not committing`);
-      state.workers[input.worker] =
-        slot.next === undefined
-          ? { phase: "idle", run: undefined }
-          : { phase: "executing", run: slot.next, sinceMs: nowMs, next: undefined };
-      return commit(state, slot.run, effects);
+      const { run, next, sinceMs } = slot;
+      state.commitMs = state.commitMs * FADING + (nowMs - sinceMs) * (1 - FADING);
+      state.window.commit(run.ordinals);
+      advance(state, effects);
+      state.slots[input.worker] = next === undefined ? IDLE : executing(state, next, nowMs);
+      return;
     }
     case "failed":
       return fail(state, input, nowMs, effects);
+    case "lock-wait":
+      return breakLocks(state, input.waiter, input.blockers, effects);
     case "worker-ready": {
       const slot = slotOf(state, input.worker);
-      if (slot.phase === "backing-off") state.workers[input.worker] = { ...slot, sessionUp: true };
-      else if (slot.phase === "absent") state.workers[input.worker] = { phase: "idle", run: undefined };
+      if (slot.phase === "backing-off") state.slots[input.worker] = { ...slot, sessionUp: true };
+      else if (slot.phase === "absent") state.slots[input.worker] = IDLE;
       return;
     }
     case "worker-lost": {
       const slot = slotOf(state, input.worker);
-      assert(
-        slot.phase === "idle" || slot.phase === "backing-off",
-        "a run's outcome is told before its worker is lost",
-      );
-      state.workers[input.worker] =
-        slot.phase === "idle" ? { phase: "absent", run: undefined } : { ...slot, sessionUp: false };
+      assert(slot.phase !== "executing" && slot.phase !== "committing", "a run's outcome is told before its worker is lost");
+      if (slot.phase === "backing-off") state.slots[input.worker] = { ...slot, sessionUp: false };
+      else if (slot.phase === "idle") state.slots[input.worker] = ABSENT;
       return;
     }
+    case "workers":
+      return resize(state, input.count);
     case "drain":
       state.draining = true;
       return;
@@ -131,29 +180,13 @@ function accept(state: SchedulerState, input: SchedulerInput, nowMs: number, eff
   }
 }
 
-function enqueue(state: SchedulerState, transaction: SchedulerTransaction): void {
-  assert(
-    transaction.ordinal === state.lowWater + state.window.length + 1,
-    "transactions arrive in source order, each once",
-  );
-  const dependencies = state.options.policy.dependencies(transaction);
-  state.window.push({
-    transaction,
-    dependencies: transaction.alone ? { ...dependencies, barrier: true } : dependencies,
-    phase: "pending",
-  });
-  state.pendingTransactions++;
-  state.pendingBytes += transaction.bytes;
+function enqueue(state: SchedulerState, transaction: SchedulerTransaction, effects: SchedulerEffect[]): void {
+  state.window.add(transaction, state.options.policy.dependencies(transaction));
+  if (transaction.applied) advance(state, effects);
 }
 
-function commit(state: SchedulerState, run: Run, effects: SchedulerEffect[]): void {
-  for (let ordinal = run.first; ordinal <= run.last; ordinal++) entryOf(state, ordinal).phase = "committed";
-  let done = 0;
-  while (state.window[done]?.phase === "committed") done++;
-  if (done === 0) return;
-  state.window.splice(0, done);
-  state.lowWater += done;
-  effects.push({ type: "advance", lowWater: state.lowWater });
+function advance({ window }: SchedulerState, effects: SchedulerEffect[]): void {
+  if (window.advance()) effects.push({ type: "advance", lowWater: window.lowWater });
 }
 
 function fail(
@@ -163,15 +196,31 @@ function fail(
   effects: SchedulerEffect[],
 ): void {
   const slot = slotOf(state, input.worker);
+  assert(slot.run !== undefined, "only a worker with a run can fail");
   const { run } = slot;
-  assert(run !== undefined, "only a worker with a run can fail");
-  if ("next" in slot && slot.next !== undefined) giveBack(state, slot.next);
-  // It goes back to the queue, to run one transaction at a time up to the culprit.
-  if (input.retry === "never" && run.last > run.first) {
-    state.isolateUpTo = Math.max(state.isolateUpTo, run.last);
-    giveBack(state, run);
-    state.workers[input.worker] = { phase: "idle", run: undefined };
-    return;
+  if ("next" in slot && slot.next !== undefined) state.window.giveBack(slot.next.ordinals);
+  const atTurn = "atTurn" in slot ? slot.atTurn : isItsTurn(state, run);
+  const backOff = (retryAtMs: number, forTurn: boolean, attempt = run.attempt + 1): void => {
+    state.slots[input.worker] = {
+      phase: "backing-off",
+      run: { ...run, attempt },
+      retryAtMs,
+      forTurn,
+      sessionUp: true,
+    };
+  };
+  // It did nothing wrong, so that costs it no try. A guess that was wrong once is not made again.
+  if (slot.phase === "rolling-back") return backOff(nowMs, state.options.policy.speculative, run.attempt);
+  if (input.retry === "never") {
+    // It goes back to the queue, to run one transaction at a time up to the culprit.
+    if (run.ordinals.length > 1) {
+      state.isolateUpTo = Math.max(state.isolateUpTo, run.last);
+      state.window.giveBack(run.ordinals);
+      state.slots[input.worker] = IDLE;
+      return;
+    }
+    // Perhaps it needs what an earlier one that is still at work brings; alone behind all the others it has no excuse.
+    if (!atTurn) return backOff(nowMs, true);
   }
   if (input.retry === "never" || (input.retry === "now" && run.attempt > state.options.retriesMax)) {
     state.halted = true;
@@ -182,119 +231,190 @@ function fail(
     input.retry === "now" && run.attempt === 1
       ? 0
       : Math.min(RETRY_BACKOFF_MS.max, RETRY_BACKOFF_MS.first * 2 ** Math.min(run.attempt, 10));
-  state.workers[input.worker] = {
-    phase: "backing-off",
-    run: { ...run, attempt: run.attempt + 1 },
-    retryAtMs: nowMs + waitMs,
-    sessionUp: true,
-  };
+  backOff(nowMs + waitMs, state.options.policy.speculative && input.retry === "now");
 }
 
-function giveBack(state: SchedulerState, run: Run): void {
-  for (let ordinal = run.first; ordinal <= run.last; ordinal++) entryOf(state, ordinal).phase = "pending";
-  state.pendingTransactions += run.last - run.first + 1;
-  state.pendingBytes += run.bytes;
-}
-
-function retry(state: SchedulerState, nowMs: number, effects: SchedulerEffect[]): void {
-  for (const [worker, slot] of state.workers.entries()) {
-    if (slot.phase !== "backing-off") continue;
-    if (state.draining) {
-      giveBack(state, slot.run);
-      state.workers[worker] = slot.sessionUp ? { phase: "idle", run: undefined } : { phase: "absent", run: undefined };
-    } else if (!slot.sessionUp) continue;
-    else if (slot.retryAtMs > nowMs) effects.push({ type: "wake", atMs: slot.retryAtMs });
-    else {
-      state.workers[worker] = { phase: "executing", run: slot.run, sinceMs: nowMs, next: undefined };
-      effects.push({ type: "execute", worker, run: slot.run });
-    }
+/**
+ * The lock breaker. A worker waits for locks of one whose turn comes later: that one cannot commit before it, so both would wait until the target's lock wait timeout.
+ * The later one gives its locks back. In relaxed order nobody waits for a turn, and the target itself finds circles.
+ */
+function breakLocks(
+  state: SchedulerState,
+  waiter: number,
+  blockers: readonly number[],
+  effects: SchedulerEffect[],
+): void {
+  const waiting = slotOf(state, waiter);
+  if (state.options.commitOrder !== "preserve" || waiting.phase !== "executing") return;
+  for (const worker of blockers) {
+    const slot = slotOf(state, worker);
+    if ((slot.phase !== "executing" && slot.phase !== "waiting") || slot.run.first < waiting.run.first) continue;
+    if (worker === waiter) continue;
+    if (slot.next !== undefined) state.window.giveBack(slot.next.ordinals);
+    state.slots[worker] = { phase: "rolling-back", run: slot.run };
+    state.lockBreaks++;
+    effects.push({ type: "rollback", worker, run: slot.run });
   }
 }
 
-function giveTurns(state: SchedulerState, effects: SchedulerEffect[]): void {
-  for (const [worker, slot] of state.workers.entries()) {
+function resize(state: SchedulerState, count: number): void {
+  assert(count >= 1, "there is always a worker");
+  state.wantedWorkers = count;
+  for (let worker = 0; worker < count; worker++) {
+    if (state.slots[worker] === undefined || state.slots[worker]?.phase === "retired") state.slots[worker] = ABSENT;
+    state.times[worker] ??= noTimes();
+  }
+}
+
+function retire(state: SchedulerState, effects: SchedulerEffect[]): void {
+  for (let worker = state.wantedWorkers; worker < state.slots.length; worker++) {
+    const { phase } = slotOf(state, worker);
+    if (phase !== "idle" && phase !== "absent") continue;
+    state.slots[worker] = RETIRED;
+    effects.push({ type: "retire", worker });
+  }
+}
+
+function retry(state: SchedulerState, nowMs: number, effects: SchedulerEffect[]): void {
+  for (const [worker, slot] of state.slots.entries()) {
+    if (slot.phase !== "backing-off") continue;
+    if (state.draining) {
+      state.window.giveBack(slot.run.ordinals);
+      state.slots[worker] = slot.sessionUp ? IDLE : ABSENT;
+      continue;
+    }
+    if (!slot.sessionUp || slot.retryAtMs > nowMs || (slot.forTurn && !isItsTurn(state, slot.run))) continue;
+    state.slots[worker] = executing(state, slot.run, nowMs);
+    effects.push({ type: "execute", worker, run: slot.run });
+  }
+}
+
+function giveTurns(state: SchedulerState, nowMs: number, effects: SchedulerEffect[]): void {
+  for (const [worker, slot] of state.slots.entries()) {
     if (slot.phase !== "waiting") continue;
-    if (state.options.commitOrder === "preserve" && slot.run.first !== state.lowWater + 1) continue;
-    if (state.draining && slot.next !== undefined) giveBack(state, slot.next);
+    if (state.options.commitOrder === "preserve" && !isItsTurn(state, slot.run)) continue;
+    if (state.draining && slot.next !== undefined) state.window.giveBack(slot.next.ordinals);
     const next = state.draining ? undefined : slot.next;
-    state.workers[worker] = { phase: "committing", run: slot.run, next };
+    state.slots[worker] = { phase: "committing", run: slot.run, sinceMs: nowMs, next };
     effects.push({ type: "commit", worker, run: slot.run, next });
   }
 }
 
 function dispatch(state: SchedulerState, nowMs: number, effects: SchedulerEffect[]): void {
+  state.stuck = false;
   if (state.draining) return;
-  for (const [worker, slot] of state.workers.entries()) {
-    if (slot.phase === "idle") {
-      const start = firstReady(state);
-      if (start === undefined) continue;
-      const run = claim(state, measure(state, start, at(state, start).transaction.ordinal));
-      state.workers[worker] = { phase: "executing", run, sinceMs: nowMs, next: undefined };
-      effects.push({ type: "execute", worker, run });
-    } else if (slot.phase === "executing" && slot.next === undefined) {
-      const run = runAhead(state, slot.run);
-      if (run === undefined) continue;
-      state.workers[worker] = { ...slot, next: run };
-      effects.push({ type: "prepare", worker, run });
+  for (let worker = 0; worker < state.wantedWorkers; worker++) {
+    if (slotOf(state, worker).phase !== "idle") continue;
+    const packed = nextPack(state, nowMs);
+    if (packed === undefined) {
+      state.stuck = state.window.readyAfter(0) !== undefined;
+      break;
     }
+    const run = claim(state, packed);
+    state.slots[worker] = executing(state, run, nowMs);
+    effects.push({ type: "execute", worker, run });
   }
+  for (let worker = 0; worker < state.wantedWorkers; worker++) {
+    const slot = slotOf(state, worker);
+    if (slot.phase !== "executing" || slot.next !== undefined) continue;
+    const packed = packBehind(state, slot.run);
+    if (packed === undefined) continue;
+    const run = claim(state, packed);
+    state.slots[worker] = { ...slot, next: run };
+    effects.push({ type: "prepare", worker, run });
+  }
+}
+
+const consecutive = ({ options }: SchedulerState): boolean =>
+  options.commitOrder === "preserve" || options.dependency === "low-water-mark";
+
+/** How many places a run that is worth it is looked for in. */
+const TRIES = 4;
+
+function nextPack(state: SchedulerState, nowMs: number): Packed | undefined {
+  const { window, options } = state;
+  let after = 0;
+  for (let tries = 0; tries < TRIES; tries++) {
+    const start = window.readyAfter(after);
+    if (start === undefined) return undefined;
+    // The server's coordinator stands before the first one that has to wait.
+    if (options.dependency === "low-water-mark" && start !== window.firstPending()) return undefined;
+    const packed = pack(window, start, limitsAt(state, start), { consecutive: consecutive(state), behind: undefined });
+    if (isWorthARun(state, packed, nowMs)) return packed;
+    after = packed.ordinals.at(-1) ?? start;
+  }
+  return undefined;
+}
+
+/** How long a small run is held back at most for the sake of larger ones. */
+const PATIENCE_MS = 20;
+
+/**
+ * A run that ends early, because what follows depends on another one, costs a commit for little, and keeps what follows from joining the other one's worker: so it
+ * waits for that, unless its work takes longer than a commit. Without a backlog, and for whose turn it is, nothing is held back.
+ */
+function isWorthARun(state: SchedulerState, packed: Packed, nowMs: number): boolean {
+  const { window, options, spent, commitMs, slots } = state;
+  if (packed.cut !== "dependency" || options.packTransactionsMax === 1) return true;
+  if (packed.ordinals[0] === window.lowWater + 1) return true;
+  const ms = spent.bytes === 0 ? 0 : (packed.bytes * spent.ms) / spent.bytes;
+  if (ms >= commitMs) return true;
+  return !slots.some((slot) => slot.phase === "executing" && nowMs - slot.sinceMs < PATIENCE_MS);
 }
 
 /**
  * The run behind one that is at work, for the same worker: it can be made ready meanwhile, and sent in the same breath as the commit. Only one that could not get
- * larger by waiting, and not while a culprit is looked for.
+ * larger by waiting, that no other worker could begin now, and not while a culprit is looked for.
  */
-function runAhead(state: SchedulerState, current: Run): Run | undefined {
-  const start = indexOf(state, current.last + 1);
-  const entry = state.window[start];
-  if (entry === undefined || entry.phase !== "pending" || entry.transaction.ordinal <= state.isolateUpTo)
-    return undefined;
-  if (entry.transaction.alone || entry.transaction.startsRun || entryOf(state, current.first).transaction.alone) {
-    return undefined;
+function packBehind(state: SchedulerState, current: Run): Packed | undefined {
+  const { window, options, wantedWorkers } = state;
+  if (wantedWorkers > 1 && !consecutive(state)) return undefined;
+  if (window.pendingTransactions < options.packTransactionsMax && window.pendingBytes < runBytesMax(state)) return undefined;
+  const start = consecutive(state) ? current.last + 1 : window.firstPending();
+  if (start === undefined || !window.has(start) || start <= state.isolateUpTo) return undefined;
+  const entry = window.at(start);
+  if (entry.phase !== "pending" || entry.transaction.alone || entry.transaction.startsRun) return undefined;
+  if (wantedWorkers > 1 && window.isReady(entry)) return undefined;
+  if (window.at(current.first).transaction.alone) return undefined;
+  const packed = pack(window, start, limitsAt(state, start), { consecutive: consecutive(state), behind: current });
+  return packed.cut === "limit" && packed.ordinals.length > 0 ? packed : undefined;
+}
+
+function limitsAt(state: SchedulerState, start: number): PackingLimits {
+  return {
+    transactionsMax: start <= state.isolateUpTo ? 1 : state.options.packTransactionsMax,
+    bytesMax: runBytesMax(state),
+  };
+}
+
+function claim(state: SchedulerState, { ordinals, bytes, rows }: Packed): Run {
+  const id = state.nextRunId++;
+  const first = ordinals[0];
+  const last = ordinals.at(-1);
+  assert(first !== undefined && last !== undefined, "a run has a transaction");
+  state.window.claim(ordinals, id);
+  return { id, ordinals, first, last, bytes, rows, attempt: 1 };
+}
+
+function executing(state: SchedulerState, run: Run, nowMs: number): WorkerSlot {
+  return { phase: "executing", run, sinceMs: nowMs, atTurn: isItsTurn(state, run), next: undefined };
+}
+
+/** Everything before it is committed. */
+const isItsTurn = ({ window }: SchedulerState, run: Run): boolean => run.first === window.lowWater + 1;
+
+/** Tells when time alone will change something. */
+function wake(state: SchedulerState, nowMs: number, effects: SchedulerEffect[]): void {
+  let atMs = Infinity;
+  for (const slot of state.slots) {
+    if (slot.phase === "backing-off" && slot.sessionUp && slot.retryAtMs > nowMs) atMs = Math.min(atMs, slot.retryAtMs);
+    if (state.stuck && slot.phase === "executing" && slot.sinceMs + PATIENCE_MS > nowMs) {
+      if (state.window.readyAfter(0) !== undefined) atMs = Math.min(atMs, slot.sinceMs + PATIENCE_MS);
+    }
   }
-  if (!isReady(state, start, current.first)) return undefined;
-  const measured = measure(state, start, current.first);
-  return measured.isFull ? claim(state, measured) : undefined;
-}
-
-interface Measured {
-  start: number;
-  /** Index behind the last transaction. */
-  end: number;
-  bytes: number;
-  rows: number;
-  /** Whatever arrives, it will not become larger. */
-  isFull: boolean;
-}
-
-/**
- * As many transactions from `start` on as the limits and their dependencies allow; what they depend on must be committed, or lie between `chainFirst` and them: in the
- * same run, or in the one before it on the same session.
- */
-function measure(state: SchedulerState, start: number, chainFirst: number): Measured {
-  const bytesMax = runBytesMax(state);
-  const first = at(state, start).transaction;
-  const transactionsMax = first.alone || first.ordinal <= state.isolateUpTo ? 1 : state.options.packTransactionsMax;
-  const measured = { start, end: start + 1, bytes: first.bytes, rows: first.rows, isFull: true };
-  while (measured.end - start < transactionsMax) {
-    const next = state.window[measured.end];
-    if (next === undefined) return { ...measured, isFull: false };
-    const { alone, startsRun, bytes, rows } = next.transaction;
-    if (next.phase !== "pending" || alone || startsRun || measured.bytes + bytes > bytesMax) break;
-    if (!isReady(state, measured.end, chainFirst)) break;
-    measured.end++;
-    measured.bytes += bytes;
-    measured.rows += rows;
-  }
-  return measured;
-}
-
-function claim(state: SchedulerState, { start, end, bytes, rows }: Measured): Run {
-  for (let index = start; index < end; index++) at(state, index).phase = "running";
-  state.pendingTransactions -= end - start;
-  state.pendingBytes -= bytes;
-  const first = at(state, start).transaction.ordinal;
-  return { id: state.nextRunId++, first, last: first + end - start - 1, bytes, rows, attempt: 1 };
+  if (atMs === Infinity || (state.wakeAtMs > nowMs && state.wakeAtMs <= atMs)) return;
+  state.wakeAtMs = atMs;
+  effects.push({ type: "wake", atMs });
 }
 
 /** What a run adds to the experience fades by a quarter with each later one: a slow run (a lock, a busy target) is forgotten soon. */
@@ -309,39 +429,14 @@ function runBytesMax({ options, spent }: SchedulerState): number {
   return Math.min(options.packBytesMax, spent.ms === 0 ? Infinity : (options.packMsMax * spent.bytes) / spent.ms);
 }
 
-function firstReady(state: SchedulerState): number | undefined {
-  for (let index = 0; index < state.window.length; index++) {
-    const entry = at(state, index);
-    if (entry.phase === "committed") continue;
-    if (entry.phase === "pending" && isReady(state, index, entry.transaction.ordinal)) return index;
-    if (entry.dependencies.barrier) return undefined;
-  }
-  return undefined;
-}
-
-/** Whether everything that it depends on is committed, or lies between `chainFirst` and it, to be applied before it on the same session. */
-function isReady(state: SchedulerState, index: number, chainFirst: number): boolean {
-  const { barrier, upTo, also } = at(state, index).dependencies;
-  if (barrier) return chainFirst === state.lowWater + 1;
-  if (upTo > state.lowWater && chainFirst !== state.lowWater + 1) return false;
-  return also.every((ordinal) => ordinal <= state.lowWater || ordinal >= chainFirst || isCommitted(state, ordinal));
-}
-
-function isCommitted(state: SchedulerState, ordinal: number): boolean {
-  return entryOf(state, ordinal).phase === "committed";
-}
-
-function at(state: SchedulerState, index: number): Entry {
-  const entry = state.window[index];
-  assert(entry !== undefined, "the window has this transaction");
-  return entry;
-}
-
-const indexOf = (state: SchedulerState, ordinal: number): number => ordinal - state.lowWater - 1;
-const entryOf = (state: SchedulerState, ordinal: number): Entry => at(state, indexOf(state, ordinal));
-
 function slotOf(state: SchedulerState, worker: number): WorkerSlot {
-  const slot = state.workers[worker];
+  const slot = state.slots[worker];
   assert(slot !== undefined, "the worker exists");
   return slot;
+}
+
+function timesOf(state: SchedulerState, worker: number): WorkerTimes {
+  const times = state.times[worker];
+  assert(times !== undefined, "the worker exists");
+  return times;
 }

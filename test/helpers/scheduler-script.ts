@@ -1,19 +1,27 @@
 import type { Policy } from "../../src/schedule/policy.ts";
 import { singlePolicy } from "../../src/schedule/policies/single.ts";
 import { createScheduler, type SchedulerState, step } from "../../src/schedule/scheduler.ts";
-import type { Run, SchedulerEffect, SchedulerInput } from "../../src/schedule/scheduler-types.ts";
+import type { Run, SchedulerEffect, SchedulerInput, SchedulerTransaction } from "../../src/schedule/scheduler-types.ts";
+import type { Writeset } from "../../src/schedule/writeset.ts";
 
-const POLICIES: Record<string, () => Policy> = { single: singlePolicy };
+const POLICIES: Record<string, (historySize: number) => Policy> = {
+  single: singlePolicy,
+  free: freePolicy,
+};
 
 /**
  * Plays a text script against the scheduler. A script is a list of blocks: commands, a line `----`, what the scheduler answers, an empty line.
  * Lines that start with `#` are prose. The commands:
  *
- *     scheduler workers=2 policy=single order=preserve pack=3 bytes=1000 ms=500 retries=2
- *     transactions 1-5 bytes=10 alone new-format
+ *     scheduler workers=2 policy=single order=preserve dependency=graph pack=3 bytes=1000 ms=500 retries=2 history=25000
+ *     transactions 1-5 bytes=10 alone barrier new-format applied
+ *         and what policies look at: file=binlog.000001 clock=3:5 (last_committed:sequence_number) commit-id=7 session=12 schema=shop,crm
+ *         writes=a,b reads=p fallback opaque (names stand for hashes); policy `free` goes by after=3,4
  *     executed w0 / committed w0             what a worker tells
  *     failed w0 now|later|never              it rolled its run back
  *     lost w0 / ready w0                     its session
+ *     lock-wait w0 by w1,w2                  the target says so
+ *     workers 4                              from now on so many
  *     drain                                  start nothing new
  *     time +50                               milliseconds pass
  *     show                                   the state in one line
@@ -41,6 +49,7 @@ class Player {
   #state: SchedulerState | undefined;
   #nowMs = 0;
   #ordinal = 0;
+  #needsWriteset = false;
 
   play(line: string): string[] {
     const [command, ...words] = line.split(" ");
@@ -51,12 +60,14 @@ class Player {
     if (command === "scheduler") {
       const policy = POLICIES[options.get("policy") ?? "single"];
       if (policy === undefined) throw new Error(`no policy ${options.get("policy")}`);
+      this.#needsWriteset = policy(1).needsWriteset;
       const workers = number("workers", 1);
       this.#state = createScheduler({
         startAfter: 0,
         workers,
-        policy: policy(),
+        policy: policy(number("history", 25_000)),
         commitOrder: options.get("order") === "relaxed" ? "relaxed" : "preserve",
+        dependency: options.get("dependency") === "low-water-mark" ? "low-water-mark" : "graph",
         packTransactionsMax: number("pack", 100),
         packBytesMax: number("bytes", 1_000_000),
         packMsMax: number("ms", 1_000_000),
@@ -72,14 +83,7 @@ class Player {
           throw new Error(`transaction ${this.#ordinal + 1} is next`);
         const answers: string[] = [];
         while (this.#ordinal < last) {
-          const transaction = {
-            ordinal: ++this.#ordinal,
-            bytes: number("bytes", 10),
-            rows: number("rows", 1),
-            alone: words.includes("alone"),
-            startsRun: words.includes("new-format"),
-          };
-          answers.push(...this.#step({ type: "transaction", transaction }));
+          answers.push(...this.#step({ type: "transaction", transaction: this.#transaction(words, options) }));
         }
         return answers;
       }
@@ -92,6 +96,14 @@ class Player {
         return this.#step({ type: "worker-lost", worker });
       case "ready":
         return this.#step({ type: "worker-ready", worker });
+      case "lock-wait":
+        return this.#step({
+          type: "lock-wait",
+          waiter: worker,
+          blockers: (words[2] ?? "").split(",").map((name) => Number(name.slice(1))),
+        });
+      case "workers":
+        return this.#step({ type: "workers", count: Number(words[0]) });
       case "drain":
         return this.#step({ type: "drain" });
       case "time":
@@ -104,6 +116,31 @@ class Player {
     }
   }
 
+  #transaction(words: readonly string[], options: ReadonlyMap<string, string>): SchedulerTransaction {
+    const names = (option: string): string[] => (options.get(option) ?? "").split(",").filter((name) => name !== "");
+    const [lastCommitted = 0, sequenceNumber = 0] = (options.get("clock") ?? "0:0").split(":").map(Number);
+    const { commitId, sessionId } = { commitId: options.get("commit-id"), sessionId: options.get("session") };
+    const alone = words.includes("alone");
+    const ordinal = ++this.#ordinal;
+    if (options.has("after")) freeDependencies.set(ordinal, names("after").map(Number));
+    return {
+      ordinal,
+      bytes: Number(options.get("bytes") ?? 10),
+      rows: Number(options.get("rows") ?? 1),
+      alone: alone || words.includes("barrier"),
+      barrier: alone || words.includes("barrier"),
+      startsRun: words.includes("new-format"),
+      applied: words.includes("applied"),
+      file: options.get("file") ?? "binlog.000001",
+      lastCommitted,
+      sequenceNumber,
+      commitId: commitId === undefined ? undefined : BigInt(commitId),
+      sessionId: sessionId === undefined ? undefined : Number(sessionId),
+      schemas: new Set(names("schema")),
+      writeset: this.#needsWriteset ? writesetOf(words, names("writes"), names("reads")) : undefined,
+    };
+  }
+
   #step(input: SchedulerInput): string[] {
     if (this.#state === undefined) throw new Error("a script begins with `scheduler`");
     return step(this.#state, input, this.#nowMs).map(describeEffect);
@@ -112,12 +149,12 @@ class Player {
   #show(): string {
     const state = this.#state;
     if (state === undefined) throw new Error("a script begins with `scheduler`");
-    const workers = state.workers.map(
+    const workers = state.slots.map(
       (slot, worker) =>
         `w${worker} ${slot.phase}${slot.run === undefined ? "" : ` ${describeRun(slot.run)}`}` +
         ("next" in slot && slot.next !== undefined ? `, then ${describeRun(slot.next)}` : ""),
     );
-    return `low water ${state.lowWater}, pending ${state.pendingTransactions}, ${workers.join(", ")}`;
+    return `low water ${state.window.lowWater}, pending ${state.window.pendingTransactions}, ${workers.join(", ")}`;
   }
 }
 
@@ -129,6 +166,10 @@ function describeEffect(effect: SchedulerEffect): string {
       return `prepare w${effect.worker} ${describeRun(effect.run)}`;
     case "commit":
       return `commit w${effect.worker} ${describeRun(effect.run)}${effect.next === undefined ? "" : `, then ${describeRun(effect.next)}`}`;
+    case "rollback":
+      return `rollback w${effect.worker} ${describeRun(effect.run)}`;
+    case "retire":
+      return `retire w${effect.worker}`;
     case "advance":
       return `low water ${effect.lowWater}`;
     case "wake":
@@ -140,4 +181,38 @@ function describeEffect(effect: SchedulerEffect): string {
   }
 }
 
-const describeRun = (run: Run): string => (run.first === run.last ? `${run.first}` : `${run.first}-${run.last}`);
+/** Hashes that a reader can follow: each name has its own. */
+function writesetOf(words: readonly string[], writes: readonly string[], reads: readonly string[]): Writeset {
+  const hash = (name: string): number => [...name].reduce((sum, letter) => sum * 131 + letter.charCodeAt(0), 7);
+  return {
+    writes: writes.map(hash),
+    reads: reads.map(hash),
+    fallback: words.includes("fallback") || words.includes("opaque"),
+    opaque: words.includes("opaque"),
+  };
+}
+
+const freeDependencies = new Map<number, number[]>();
+
+/** Waits for exactly what the script says. */
+function freePolicy(): Policy {
+  freeDependencies.clear();
+  return {
+    name: "free",
+    needsWriteset: false,
+    speculative: false,
+    dependencies: ({ ordinal }) => ({ upTo: 0, also: freeDependencies.get(ordinal) ?? [] }),
+  };
+}
+
+/** `4-7`, and with gaps `4-5,7`. */
+function describeRun({ ordinals }: Run): string {
+  const parts: string[] = [];
+  for (let at = 0; at < ordinals.length; ) {
+    const from = ordinals[at] as number;
+    let to = from;
+    for (at++; ordinals[at] === to + 1; at++) to++;
+    parts.push(from === to ? `${from}` : `${from}-${to}`);
+  }
+  return parts.join(",");
+}
