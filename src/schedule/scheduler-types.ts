@@ -43,6 +43,10 @@ export interface Run {
   rows: number;
   /** 1 at the first try. */
   attempt: number;
+  /** Everything before it was committed when this try began: what fails now does not fail for coming too early. */
+  atTurn: boolean;
+  /** Rows that are missing or already there are settled as the operator chose, not met with a halt. */
+  resolve: boolean;
 }
 
 export interface SchedulerOptions {
@@ -62,6 +66,8 @@ export interface SchedulerOptions {
   packMsMax: number;
   /** How often a run is tried again after a temporary failure before the scheduler halts. */
   retriesMax: number;
+  /** The operator chose what becomes of conflicts: they do not halt. */
+  resolvesConflicts: boolean;
 }
 
 /** How long to wait before a run is tried again: 2^attempt × this, at most the second number. A deadlock's victim goes again at once. */
@@ -73,7 +79,7 @@ export type SchedulerInput =
   | { type: "executed"; worker: number }
   | { type: "committed"; worker: number }
   /** The run was rolled back. `never`: trying again cannot help. */
-  | { type: "failed"; worker: number; retry: "now" | "later" | "never"; reason: string }
+  | { type: "failed"; worker: number; retry: "now" | "later" | "never"; isConflict: boolean; reason: string }
   /** The target says that `waiter` waits for locks of these. */
   | { type: "lock-wait"; waiter: number; blockers: readonly number[] }
   /** A worker's session is up, at start or after a reconnect. */

@@ -67,6 +67,7 @@ function drive(
     packBytesMax: 100,
     packMsMax: 1_000,
     retriesMax: 1_000_000,
+    resolvesConflicts: false,
   });
   const committed: Run[] = [];
   let nowMs = 0;
@@ -119,13 +120,13 @@ function drive(
     if (effect.type === "execute" && fail < 3) {
       const packed = effect.run.last > effect.run.first;
       if (fail === 1) {
-        say({ type: "failed", worker, retry: "later", reason: "lost" });
+        say({ type: "failed", worker, retry: "later", isConflict: false, reason: "lost" });
         say({ type: "worker-lost", worker });
         say({ type: "worker-ready", worker });
-      } else say({ type: "failed", worker, retry: fail === 0 && packed ? "never" : "now", reason: "" });
+      } else say({ type: "failed", worker, retry: fail === 0 && packed ? "never" : "now", isConflict: false, reason: "" });
     } else if (effect.type === "execute") say({ type: "executed", worker });
     else if (effect.type === "commit" && fail === 3) {
-      say({ type: "failed", worker, retry: "later", reason: "the commit" });
+      say({ type: "failed", worker, retry: "later", isConflict: false, reason: "the commit" });
     } else if (effect.type === "commit") {
       committed.push(effect.run);
       if (effect.next !== undefined) open.set(worker, { type: "execute", worker, run: effect.next });

@@ -138,7 +138,7 @@ function accept(state: SchedulerState, input: SchedulerInput, nowMs: number, eff
       if (slot.phase === "rolling-back") return;
       assert(slot.phase === "executing", `worker ${input.worker} is ${slot.phase}, not executing`);
       learn(state, slot.run, nowMs - slot.sinceMs);
-      state.slots[input.worker] = { phase: "waiting", run: slot.run, atTurn: slot.atTurn, next: slot.next };
+      state.slots[input.worker] = { phase: "waiting", run: slot.run, next: slot.next };
       return;
     }
     case "committed": {
@@ -148,7 +148,7 @@ function accept(state: SchedulerState, input: SchedulerInput, nowMs: number, eff
       state.commitMs = state.commitMs * FADING + (nowMs - sinceMs) * (1 - FADING);
       state.window.commit(run.ordinals);
       advance(state, effects);
-      state.slots[input.worker] = next === undefined ? IDLE : executing(state, next, nowMs);
+      state.slots[input.worker] = next === undefined ? IDLE : executing(next, nowMs);
       return;
     }
     case "failed":
@@ -199,18 +199,17 @@ function fail(
   assert(slot.run !== undefined, "only a worker with a run can fail");
   const { run } = slot;
   if ("next" in slot && slot.next !== undefined) state.window.giveBack(slot.next.ordinals);
-  const atTurn = "atTurn" in slot ? slot.atTurn : isItsTurn(state, run);
-  const backOff = (retryAtMs: number, forTurn: boolean, attempt = run.attempt + 1): void => {
+  const backOff = (retryAtMs: number, forTurn: boolean, changes: Partial<Run> = { attempt: run.attempt + 1 }): void => {
     state.slots[input.worker] = {
       phase: "backing-off",
-      run: { ...run, attempt },
+      run: { ...run, ...changes },
       retryAtMs,
       forTurn,
       sessionUp: true,
     };
   };
   // It did nothing wrong, so that costs it no try. A guess that was wrong once is not made again.
-  if (slot.phase === "rolling-back") return backOff(nowMs, state.options.policy.speculative, run.attempt);
+  if (slot.phase === "rolling-back") return backOff(nowMs, state.options.policy.speculative, {});
   if (input.retry === "never") {
     // It goes back to the queue, to run one transaction at a time up to the culprit.
     if (run.ordinals.length > 1) {
@@ -220,7 +219,10 @@ function fail(
       return;
     }
     // Perhaps it needs what an earlier one that is still at work brings; alone behind all the others it has no excuse.
-    if (!atTurn) return backOff(nowMs, true);
+    if (!run.atTurn) return backOff(nowMs, true);
+    if (input.isConflict && state.options.resolvesConflicts && !run.resolve) {
+      return backOff(nowMs, true, { attempt: run.attempt + 1, resolve: true });
+    }
   }
   if (input.retry === "never" || (input.retry === "now" && run.attempt > state.options.retriesMax)) {
     state.halted = true;
@@ -284,8 +286,7 @@ function retry(state: SchedulerState, nowMs: number, effects: SchedulerEffect[])
       continue;
     }
     if (!slot.sessionUp || slot.retryAtMs > nowMs || (slot.forTurn && !isItsTurn(state, slot.run))) continue;
-    state.slots[worker] = executing(state, slot.run, nowMs);
-    effects.push({ type: "execute", worker, run: slot.run });
+    execute(state, worker, slot.run, nowMs, effects);
   }
 }
 
@@ -310,9 +311,7 @@ function dispatch(state: SchedulerState, nowMs: number, effects: SchedulerEffect
       state.stuck = state.window.readyAfter(0) !== undefined;
       break;
     }
-    const run = claim(state, packed);
-    state.slots[worker] = executing(state, run, nowMs);
-    effects.push({ type: "execute", worker, run });
+    execute(state, worker, claim(state, packed), nowMs, effects);
   }
   for (let worker = 0; worker < state.wantedWorkers; worker++) {
     const slot = slotOf(state, worker);
@@ -393,12 +392,16 @@ function claim(state: SchedulerState, { ordinals, bytes, rows }: Packed): Run {
   const last = ordinals.at(-1);
   assert(first !== undefined && last !== undefined, "a run has a transaction");
   state.window.claim(ordinals, id);
-  return { id, ordinals, first, last, bytes, rows, attempt: 1 };
+  return { id, ordinals, first, last, bytes, rows, attempt: 1, atTurn: false, resolve: false };
 }
 
-function executing(state: SchedulerState, run: Run, nowMs: number): WorkerSlot {
-  return { phase: "executing", run, sinceMs: nowMs, atTurn: isItsTurn(state, run), next: undefined };
+function execute(state: SchedulerState, worker: number, claimed: Run, nowMs: number, effects: SchedulerEffect[]): void {
+  const run = { ...claimed, atTurn: isItsTurn(state, claimed) };
+  state.slots[worker] = executing(run, nowMs);
+  effects.push({ type: "execute", worker, run });
 }
+
+const executing = (run: Run, nowMs: number): WorkerSlot => ({ phase: "executing", run, sinceMs: nowMs, next: undefined });
 
 /** Everything before it is committed. */
 const isItsTurn = ({ window }: SchedulerState, run: Run): boolean => run.first === window.lowWater + 1;

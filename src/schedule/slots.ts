@@ -3,14 +3,14 @@ import type { Run } from "./scheduler-types.ts";
 /**
  * What a worker does:
  * - `absent`: its session is not up. `retired`: not wanted. `idle`: has nothing to do.
- * - `executing`: `atTurn` when everything before its run was committed as it began. `next`: what it goes on with after its commit.
+ * - `executing`: `next` is what it goes on with after its commit.
  * - `waiting`: executed, waits for its turn. `rolling-back`: was told to give its locks back.
  * - `backing-off`: will be tried again at `retryAtMs`, when the session is back, and, with `forTurn`, when everything before is committed.
  */
 export type WorkerSlot =
   | { phase: "absent" | "retired" | "idle"; run: undefined }
-  | { phase: "executing"; run: Run; sinceMs: number; atTurn: boolean; next: Run | undefined }
-  | { phase: "waiting"; run: Run; atTurn: boolean; next: Run | undefined }
+  | { phase: "executing"; run: Run; sinceMs: number; next: Run | undefined }
+  | { phase: "waiting"; run: Run; next: Run | undefined }
   | { phase: "committing"; run: Run; sinceMs: number; next: Run | undefined }
   | { phase: "rolling-back"; run: Run }
   | { phase: "backing-off"; run: Run; retryAtMs: number; forTurn: boolean; sessionUp: boolean };

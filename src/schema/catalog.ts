@@ -58,13 +58,16 @@ export interface Table {
 
 /**
  * All base tables of the user's schemas, with columns and keys, in three queries. Tables that the user may not see are not there.
- * Sequences (MariaDB) and views are not tables.
+ * Sequences (MariaDB) and views are not tables. `condition` on TABLE_SCHEMA and TABLE_NAME: only these.
  */
-export async function readTables(session: CatalogSession): Promise<Table[]> {
+export async function readTables(
+  session: CatalogSession,
+  condition = `TABLE_SCHEMA ${NOT_SYSTEM_SCHEMA}`,
+): Promise<Table[]> {
   const tables = await session.query(
     "SELECT TABLE_SCHEMA AS s, TABLE_NAME AS t, TABLE_TYPE AS table_kind, ENGINE AS engine_name, TABLE_COLLATION AS collation_name, TABLE_ROWS AS estimate, " +
       "DATA_LENGTH AS bytes, CREATE_OPTIONS AS options FROM information_schema.TABLES " +
-      `WHERE TABLE_TYPE IN ('BASE TABLE','SYSTEM VERSIONED') AND TABLE_SCHEMA ${NOT_SYSTEM_SCHEMA} ORDER BY TABLE_SCHEMA, TABLE_NAME`,
+      `WHERE TABLE_TYPE IN ('BASE TABLE','SYSTEM VERSIONED') AND ${condition} ORDER BY TABLE_SCHEMA, TABLE_NAME`,
   );
   const byName = new Map<string, Table>();
   for (const row of tables) {
@@ -74,17 +77,21 @@ export async function readTables(session: CatalogSession): Promise<Table[]> {
   const columns = await session.query(
     "SELECT TABLE_SCHEMA AS s, TABLE_NAME AS t, COLUMN_NAME AS name, DATA_TYPE AS data_type, COLUMN_TYPE AS column_type, IS_NULLABLE AS is_nullable, " +
       "CHARACTER_SET_NAME AS charset_name, COLLATION_NAME AS collation_name, CHARACTER_OCTET_LENGTH AS octets, EXTRA AS extra " +
-      `FROM information_schema.COLUMNS WHERE TABLE_SCHEMA ${NOT_SYSTEM_SCHEMA} ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION`,
+      `FROM information_schema.COLUMNS WHERE ${condition} ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION`,
   );
   for (const row of columns) byName.get(nameKey(row["s"], row["t"]))?.columns.push(columnOf(row));
-  await readKeys(session, byName);
+  await readKeys(session, condition, byName);
   return [...byName.values()];
 }
 
-async function readKeys(session: CatalogSession, byName: ReadonlyMap<string, Table>): Promise<void> {
+async function readKeys(
+  session: CatalogSession,
+  condition: string,
+  byName: ReadonlyMap<string, Table>,
+): Promise<void> {
   // Every column: which of them there are (IS_VISIBLE, IGNORED, EXPRESSION) depends on flavour and version.
   const rows = await session.query(
-    `SELECT * FROM information_schema.STATISTICS WHERE TABLE_SCHEMA ${NOT_SYSTEM_SCHEMA} ` +
+    `SELECT * FROM information_schema.STATISTICS WHERE ${condition} ` +
       "ORDER BY TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX",
   );
   for (const row of rows) {

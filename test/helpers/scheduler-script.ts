@@ -72,6 +72,7 @@ class Player {
         packBytesMax: number("bytes", 1_000_000),
         packMsMax: number("ms", 1_000_000),
         retriesMax: number("retries", 10),
+        resolvesConflicts: words.includes("resolve"),
       });
       return Array.from({ length: workers }, (_, worker) => this.#step({ type: "worker-ready", worker })).flat();
     }
@@ -91,7 +92,7 @@ class Player {
       case "committed":
         return this.#step({ type: command, worker });
       case "failed":
-        return this.#step({ type: "failed", worker, retry: words[1] as "now", reason: "as the script says" });
+        return this.#step({ type: "failed", worker, retry: words[1] as "now", isConflict: words.includes("conflict"), reason: "as the script says" });
       case "lost":
         return this.#step({ type: "worker-lost", worker });
       case "ready":
@@ -161,7 +162,7 @@ class Player {
 function describeEffect(effect: SchedulerEffect): string {
   switch (effect.type) {
     case "execute":
-      return `execute w${effect.worker} ${describeRun(effect.run)}${effect.run.attempt > 1 ? ` attempt ${effect.run.attempt}` : ""}`;
+      return `execute w${effect.worker} ${describeRun(effect.run)}${effect.run.attempt > 1 ? ` attempt ${effect.run.attempt}` : ""}${effect.run.resolve ? ", resolving" : ""}`;
     case "prepare":
       return `prepare w${effect.worker} ${describeRun(effect.run)}`;
     case "commit":

@@ -1,30 +1,32 @@
-import { ReplicationError } from "../../base/error.ts";
+import { type AbreastContender, type Contender, nativeContender } from "../contest/contender.ts";
 import type { ServerFlavour } from "../../sandbox/flavours.ts";
 
-/** One way to apply the backlog. */
-export interface Contender {
-  /** What `--runs` calls it: `native-16`, `abreast-own`. */
-  name: string;
-  who: "native" | "abreast";
-  workers: number;
-  /** How parallelism is found, in the server's words where it is the server's. */
-  policy: "single" | "database" | "writeset" | "optimistic" | "conservative";
-  commitOrder: "preserve" | "relaxed";
-  /** `preserve`: each transaction keeps the source's GTID on the target. */
-  gtid: "own" | "preserve";
-}
+/** Workers of the engine where the bench does not say. */
+const OWN_WORKERS = 4;
 
 /**
- * Everybody who takes part, natives and ours in turn, so that a machine that slows down in the middle slows both. `workers` counts the native replica's; what a
- * server's own replica does with them is its best for one schema: MySQL 9.7's writesets, MariaDB's optimistic (at the most workers also conservative).
+ * Everybody who takes part, natives and ours in turn, so that a machine that slows down in the middle slows both. `workers` counts those of the server's own
+ * replica (MariaDB's at the most workers also in conservative mode) and, on MySQL, of ours with the source's GTIDs kept: the same number for both.
  */
-export function contendersFor(server: ServerFlavour, workers: readonly number[]): Contender[] {
-  const natives = workers.flatMap((count) => nativeContenders(server, count));
-  if (server.startsWith("mariadb-")) {
-    const most = Math.max(...workers);
-    if (most > 1) natives.push(native(`native-${most}-conservative`, most, "conservative", "preserve"));
+export function contendersFor(
+  server: ServerFlavour,
+  workers: readonly number[],
+  roundTripMs: number | undefined,
+): Contender[] {
+  const natives = workers.map((count) => nativeContender(server, count));
+  const most = Math.max(...workers);
+  if (server.startsWith("mariadb-") && most > 1) {
+    natives.push({ ...nativeContender(server, most), name: `native-${most}-conservative`, policy: "conservative" });
   }
-  const ours = [abreast("own"), ...(server.startsWith("mysql-") ? [abreast("preserve")] : [])];
+  const own = abreast("abreast-own", OWN_WORKERS);
+  const ours: AbreastContender[] = [
+    own,
+    ...(roundTripMs === undefined ? [] : [{ ...own, name: `abreast-own-${roundTripMs}ms`, roundTripMs }]),
+    ...(server.startsWith("mysql-")
+      ? workers.map((count) => abreast(`abreast-preserve-${count}`, count, { gtid: "preserve" }))
+      : []),
+    abreast("abreast-relaxed", OWN_WORKERS, { commitOrder: "relaxed" }),
+  ];
   const inTurn: Contender[] = [];
   for (let i = 0; i < Math.max(natives.length, ours.length); i++) {
     inTurn.push(...natives.slice(i, i + 1), ...ours.slice(i, i + 1));
@@ -32,44 +34,6 @@ export function contendersFor(server: ServerFlavour, workers: readonly number[])
   return inTurn;
 }
 
-/** @throws ReplicationError CONFIG when a name is no contender's. */
-export function selectContenders(all: readonly Contender[], names: readonly string[]): Contender[] {
-  return names.map((name) => {
-    const contender = all.find((each) => each.name === name);
-    if (contender !== undefined) return contender;
-    throw new ReplicationError("CONFIG", `there is no run called ${name}`, {
-      hint: `choose from ${all.map((each) => each.name).join(", ")}`,
-    });
-  });
-}
-
-function nativeContenders(server: ServerFlavour, workers: number): Contender[] {
-  if (server.startsWith("mariadb-")) {
-    return [native(`native-${workers}`, workers, workers === 1 ? "single" : "optimistic", "preserve")];
-  }
-  // 5.6 has parallel workers by schema only, and cannot keep the commit order with them.
-  if (server === "mysql-5.6") {
-    return [
-      native(
-        `native-${workers}`,
-        workers,
-        workers === 1 ? "single" : "database",
-        workers === 1 ? "preserve" : "relaxed",
-      ),
-    ];
-  }
-  return [native(`native-${workers}`, workers, workers === 1 ? "single" : "writeset", "preserve")];
-}
-
-function native(
-  name: string,
-  workers: number,
-  policy: Contender["policy"],
-  commitOrder: Contender["commitOrder"],
-): Contender {
-  return { name, who: "native", workers, policy, commitOrder, gtid: "preserve" };
-}
-
-function abreast(gtid: Contender["gtid"]): Contender {
-  return { name: `abreast-${gtid}`, who: "abreast", workers: 1, policy: "single", commitOrder: "preserve", gtid };
+function abreast(name: string, workers: number, more: Partial<AbreastContender> = {}): AbreastContender {
+  return { name, who: "abreast", workers, policy: "auto", commitOrder: "preserve", gtid: "own", ...more };
 }

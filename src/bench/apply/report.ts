@@ -1,9 +1,29 @@
+import type { Durability } from "../contest/contest.ts";
 import { formatTable } from "../table.ts";
-import type { Contender } from "./contenders.ts";
+import { megabytes } from "../units.ts";
+import {
+  type ApplyBest,
+  type ApplyPreserved,
+  type ApplyRoundTrip,
+  type ApplySummary,
+  bestOf,
+  preservedOf,
+  roundTripOf,
+  summaryOf,
+} from "./comparison.ts";
 
-export type Durability = "durable" | "relaxed";
-
-export interface ApplyRun extends Omit<Contender, "name"> {
+export interface ApplyRun {
+  /** The contender, as `--runs` calls it. */
+  name: string;
+  who: "native" | "abreast";
+  workers: number;
+  /** How parallelism was found, in the server's words where it is the server's. */
+  policy: string;
+  commitOrder: "preserve" | "relaxed";
+  /** `preserve`: each transaction keeps the source's GTID on the target. */
+  gtid: "own" | "preserve";
+  /** Between engine and target, as measured; null without `--round-trip`. */
+  roundTripMs: number | null;
   /** From START REPLICA, or from the start of the engine, with an empty relay log, until everything is applied. */
   seconds: number;
   /** User and system time of the engine's whole process, its start included; null for the server's own replica, which has no process of its own. */
@@ -15,8 +35,8 @@ export interface ApplyRun extends Omit<Contender, "name"> {
   identical: boolean;
 }
 
-/** The document of `bench apply --json`. */
-export interface ApplyReport {
+/** What was measured. */
+export interface ApplyMeasured {
   server: string;
   serverVersion: string;
   durability: Durability;
@@ -25,30 +45,31 @@ export interface ApplyReport {
   /** Bytes of the backlog in the source's binlog. */
   binlogBytes: number;
   runs: ApplyRun[];
+}
+
+/** The document of `bench apply --json`: what was measured, and what follows from it. */
+export interface ApplyReport extends ApplyMeasured {
+  contenders: ApplySummary[];
   best: ApplyBest;
+  preserve: ApplyPreserved[];
+  roundTrip: ApplyRoundTrip | null;
 }
 
-/** Among runs that keep the commit order; null where there is none. `ratio` says how many times faster Abreast is. */
-export interface ApplyBest {
-  native: number | null;
-  abreast: number | null;
-  ratio: number | null;
-}
-
-export function bestOf(runs: readonly ApplyRun[]): ApplyBest {
-  const fastest = (who: ApplyRun["who"]): number | null => {
-    const seconds = runs.filter((run) => run.who === who && run.commitOrder === "preserve").map((run) => run.seconds);
-    return seconds.length === 0 ? null : Math.min(...seconds);
+export function reportOf(measured: ApplyMeasured): ApplyReport {
+  const { runs } = measured;
+  return {
+    ...measured,
+    contenders: summaryOf(runs),
+    best: bestOf(runs),
+    preserve: preservedOf(runs),
+    roundTrip: roundTripOf(runs),
   };
-  const native = fastest("native");
-  const abreast = fastest("abreast");
-  return { native, abreast, ratio: native === null || abreast === null ? null : round(native / abreast, 2) };
 }
 
 export function formatReport(report: ApplyReport): string {
   const { workload, best } = report;
   const rows = report.runs.map((run) => [
-    run.who,
+    run.name,
     `${run.workers}`,
     run.policy,
     run.commitOrder,
@@ -68,16 +89,37 @@ export function formatReport(report: ApplyReport): string {
     "",
     formatTable(HEADINGS, rows, NUMBERS),
     "",
-    ...(best.ratio === null
-      ? []
-      : [
-          `Commit order preserved: native ${best.native?.toFixed(1)} s, Abreast ${best.abreast?.toFixed(1)} s: ${best.ratio.toFixed(2)} times faster.`,
-        ]),
+    ...conclusions(report),
   ].join("\n");
 }
 
+function* conclusions({ contenders, best, preserve, roundTrip }: ApplyReport): Generator<string> {
+  for (const { name, runs, secondsMin, secondsMedian } of contenders) {
+    if (runs > 1)
+      yield `${name}: ${runs} runs, fastest ${secondsMin.toFixed(1)} s, median ${secondsMedian.toFixed(1)} s`;
+  }
+  for (const { workers, native, abreast, ratio } of preserve) {
+    yield (
+      `Source's GTIDs and commit order preserved, workers ${workers}: native ${native.toFixed(1)} s, ` +
+      `Abreast ${abreast.toFixed(1)} s: ${ratio.toFixed(2)} times faster.`
+    );
+  }
+  if (roundTrip !== null) {
+    yield (
+      `Round trip of ${roundTrip.ms.toFixed(1)} ms to the target: ${roundTrip.seconds.toFixed(1)} s instead of ` +
+      `${roundTrip.secondsWithout.toFixed(1)} s: ${Math.round(roundTrip.speed * 100)} % of the speed.`
+    );
+  }
+  if (best.ratio !== null) {
+    yield (
+      `Commit order preserved: native ${best.native?.toFixed(1)} s, Abreast ${best.abreast?.toFixed(1)} s: ` +
+      `${best.ratio.toFixed(2)} times faster.`
+    );
+  }
+}
+
 const HEADINGS = [
-  "who",
+  "run",
   "workers",
   "policy",
   "commit order",
@@ -91,11 +133,3 @@ const HEADINGS = [
   "identical",
 ];
 const NUMBERS = new Set(["workers", "seconds", "trx/s", "x native", "engine µs/trx", "RSS MB", "target CPU s"]);
-
-export function round(value: number, digits: number): number {
-  return Number(value.toFixed(digits));
-}
-
-function megabytes(bytes: number): string {
-  return `${Math.round(bytes / 1e6)}`;
-}

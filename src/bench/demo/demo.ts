@@ -9,7 +9,8 @@ import { Session } from "../../wire/session.ts";
 import { TemporaryFolder } from "../temporary-folder.ts";
 import { type Load, prepareData, startLoad } from "../workload/load.ts";
 import { oltpWriteOnly } from "../workload/oltp-write-only.ts";
-import type { WorkloadOptions } from "../workload/workload.ts";
+import type { SbtestOptions } from "../workload/sbtest.ts";
+import type { Workload } from "../workload/workload.ts";
 import { LagSamples } from "./lag-samples.ts";
 
 export interface DemoOptions {
@@ -73,7 +74,7 @@ export interface DemoReport {
 
 const SCHEMA = "sbtest";
 const THREADS = 8;
-const DATA: Omit<WorkloadOptions, "seed"> = { tables: 4, tableSize: 10_000, distribution: "special" };
+const DATA: SbtestOptions = { tables: 4, tableSize: 10_000, distribution: "special" };
 const RELAXED = ["--sync-binlog=0", "--innodb-flush-log-at-trx-commit=2"];
 const SAMPLE_MS = 200;
 /** Shares of the load's time: when the pause begins, how long it lasts, and when the table is altered. */
@@ -104,14 +105,14 @@ export async function runDemo(options: DemoOptions): Promise<DemoReport> {
     }
     const [source, target] = servers as [SandboxServer, SandboxServer];
     const place = { source: source.address, target: target.address, folder: folder.path, startFrom: "binlog.000001:4" };
-    const data = { ...DATA, seed: options.seed };
-    view.tell(`source: making ${data.tables} tables of ${data.tableSize} rows`);
-    await prepareData(source.address, SCHEMA, oltpWriteOnly, data);
+    const workload = oltpWriteOnly(DATA);
+    view.tell(`source: making ${DATA.tables} tables of ${DATA.tableSize} rows`);
+    await prepareData(source.address, SCHEMA, workload, options.seed);
     view.tell("starting the replication");
     const engine = await options.startEngine(place);
     const stage = new Stage(options, source, engine);
     try {
-      const played = await stage.play(data);
+      const played = await stage.play(workload);
       stage.end();
       await engine.stop();
       view.tell("comparing every table");
@@ -156,15 +157,15 @@ class Stage {
     }, SAMPLE_MS);
   }
 
-  async play(data: WorkloadOptions): Promise<Played> {
-    const { view, seconds, ratePerSecond } = this.#options;
+  async play(workload: Workload): Promise<Played> {
+    const { view, seconds, ratePerSecond, seed } = this.#options;
     await this.#caughtUp();
     view.tell(`the target has the tables; now ${ratePerSecond} transactions per second for ${seconds} s`);
     const load = startLoad({
       address: this.#source.address,
       schema: SCHEMA,
-      workload: oltpWriteOnly,
-      data,
+      workload,
+      seed,
       threads: THREADS,
       seconds,
       ratePerSecond,

@@ -3,16 +3,17 @@ import { describe, expect, it } from "vitest";
 import { query, useServer } from "../../../test/helpers/servers.ts";
 import { type LoadOptions, prepareData, startLoad } from "./load.ts";
 import { oltpWriteOnly } from "./oltp-write-only.ts";
-import type { Workload, WorkloadOptions } from "./workload.ts";
+import type { Workload } from "./workload.ts";
 
-const data: WorkloadOptions = { tables: 2, tableSize: 1000, distribution: "special", seed: 4 };
+const workload = oltpWriteOnly({ tables: 2, tableSize: 1000, distribution: "special" });
+const seed = 4;
 const server = useServer("mysql-9.7", { options: ["--sync-binlog=0", "--innodb-flush-log-at-trx-commit=0"] });
 
 const loadOptions = (more: Partial<LoadOptions>): LoadOptions => ({
   address: server().address,
   schema: "sbtest",
-  workload: oltpWriteOnly,
-  data,
+  workload,
+  seed,
   threads: 4,
   ...more,
 });
@@ -25,7 +26,7 @@ async function statementCounts(): Promise<Record<string, number>> {
 
 describe("a load", () => {
   it("runs exactly the transactions it was told to, with oltp_write_only's statements, and leaves the number of rows", async () => {
-    await prepareData(server().address, "sbtest", oltpWriteOnly, data);
+    await prepareData(server().address, "sbtest", workload, seed);
     const before = await statementCounts();
     const summary = await startLoad(loadOptions({ transactions: 500 })).done;
     const after = await statementCounts();
@@ -81,7 +82,7 @@ describe("a load", () => {
     const crossing: Workload = {
       name: "crossing",
       preparation: () => [],
-      thread: (_data, _prng, thread) => () => {
+      thread: (_prng, thread) => () => {
         const [first, second] = thread === 0 ? [1, 2] : [2, 1];
         return [
           "BEGIN",
@@ -95,6 +96,19 @@ describe("a load", () => {
     const summary = await startLoad(loadOptions({ workload: crossing, threads: 2, transactions: 20 })).done;
     expect(summary.errors).toBeGreaterThan(0);
     expect(await query<RowDataPacket[]>(server(), "SELECT n FROM sbtest.d")).toEqual([{ n: 20 }, { n: 20 }]);
+  });
+
+  it("ends when no thread has a transaction left, whatever the others do", async () => {
+    const counted: Workload = {
+      name: "counted",
+      preparation: () => [],
+      thread: (_prng, thread) => {
+        let left = thread === 0 ? 3 : 1;
+        return () => (left-- > 0 ? ["DO 1"] : undefined);
+      },
+    };
+    const summary = await startLoad(loadOptions({ workload: counted, threads: 2 })).done;
+    expect(summary.transactions).toBe(4);
   });
 
   it("fails with the server's error when a statement is wrong", async () => {

@@ -4,16 +4,17 @@ import { ReplicationError } from "../../base/error.ts";
 import { createPrng } from "../../base/prng.ts";
 import type { ServerAddress } from "../../base/server-url.ts";
 import { Session } from "../../wire/session.ts";
-import type { Workload, WorkloadOptions } from "./workload.ts";
+import type { Workload } from "./workload.ts";
 
 export interface LoadOptions {
   address: ServerAddress;
   /** Default schema of every session; must exist. */
   schema: string;
   workload: Workload;
-  data: WorkloadOptions;
+  /** Same seed, same rows, and the same transactions in each thread. */
+  seed: number;
   threads: number;
-  /** The load ends after this many transactions or seconds, whichever comes first; without either when `stop` is called. */
+  /** The load ends after this many transactions or seconds, or when no thread has any left, whichever comes first; else when `stop` is called. */
   transactions?: number;
   seconds?: number;
   /** Transactions per second of all threads together; without it as fast as the server goes. */
@@ -55,12 +56,12 @@ export async function prepareData(
   address: ServerAddress,
   schema: string,
   workload: Workload,
-  data: WorkloadOptions,
+  seed: number,
 ): Promise<void> {
   const session = await Session.connect(address);
   try {
     await session.execute(`CREATE DATABASE IF NOT EXISTS \`${schema}\`; USE \`${schema}\``);
-    for (const statement of workload.preparation(data)) await session.execute(statement);
+    for (const statement of workload.preparation(seed)) await session.execute(statement);
   } finally {
     await session.close();
   }
@@ -90,10 +91,8 @@ export function startLoad(options: LoadOptions): Load {
     const session = await Session.connect(options.address);
     try {
       await session.execute(`USE \`${options.schema}\``);
-      const next = options.workload.thread(options.data, createPrng(options.data.seed, thread), thread);
-      while (await take()) {
-        await runTransaction(session, next, counts);
-      }
+      const next = options.workload.thread(createPrng(options.seed, thread), thread);
+      while ((await take()) && (await runTransaction(session, next, counts)));
     } finally {
       await session.close();
     }
@@ -119,16 +118,24 @@ export function startLoad(options: LoadOptions): Load {
   return { counts: () => ({ ...counts }), stop: () => stopped.abort(), done: runThreads() };
 }
 
-/** Like sysbench, a transaction that the server rolled back is made anew with other values until one commits. */
-async function runTransaction(session: Session, next: () => readonly string[], counts: LoadCounts): Promise<void> {
+/**
+ * Like sysbench, a transaction that the server rolled back is made anew with other values until one commits.
+ * @returns false when the thread has no transaction left.
+ */
+async function runTransaction(
+  session: Session,
+  next: ReturnType<Workload["thread"]>,
+  counts: LoadCounts,
+): Promise<boolean> {
   for (;;) {
     const statements = next();
+    if (statements === undefined) return false;
     try {
       // One round trip for the whole transaction: the load shares its processor with the servers.
       await session.execute(statements.join(";"));
       counts.statements += statements.length;
       counts.transactions++;
-      return;
+      return true;
     } catch (error) {
       if (!(error instanceof ReplicationError) || error.code !== "APPLY_TEMPORARY") throw error;
       counts.errors++;

@@ -1,7 +1,15 @@
 import { createPrng, type Prng } from "../../base/prng.ts";
-import type { WorkloadOptions } from "./workload.ts";
+import type { DistributionName } from "./distribution.ts";
 
 /** sysbench's tables `sbtest1` … `sbtestN` and the values in them (src/lua/oltp_common.lua, 1.0.20). */
+
+export interface SbtestOptions {
+  tables: number;
+  /** Rows in each table at the start. */
+  tableSize: number;
+  /** Which rows are changed. */
+  distribution: DistributionName;
+}
 
 const ROWS_PER_INSERT = 1000;
 const GROUP_DIGITS = 11;
@@ -23,13 +31,13 @@ export const cValue = (prng: Prng): string => digitGroups(prng, 10);
 export const padValue = (prng: Prng): string => digitGroups(prng, 5);
 
 /** Like sysbench, the secondary index is made after the rows. */
-export function* sbtestPreparation(options: WorkloadOptions): Iterable<string> {
+export function* sbtestPreparation(options: SbtestOptions, seed: number): Iterable<string> {
   for (let table = 1; table <= options.tables; table++) {
     yield (
       `CREATE TABLE sbtest${table} (id INTEGER NOT NULL AUTO_INCREMENT, k INTEGER DEFAULT '0' NOT NULL, ` +
       `c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id)) ENGINE = InnoDB`
     );
-    const prng = createPrng(options.seed, -table);
+    const prng = createPrng(seed, -table);
     for (let first = 1; first <= options.tableSize; first += ROWS_PER_INSERT) {
       const rows: string[] = [];
       for (let id = first; id < first + ROWS_PER_INSERT && id <= options.tableSize; id++) {

@@ -1,14 +1,4 @@
 import type { Prng } from "../../base/prng.ts";
-import type { DistributionName } from "./distribution.ts";
-
-export interface WorkloadOptions {
-  tables: number;
-  /** Rows in each table at the start. */
-  tableSize: number;
-  distribution: DistributionName;
-  /** Same seed, same rows, and the same transactions in each thread. */
-  seed: number;
-}
 
 /** The statements of one transaction, BEGIN and COMMIT among them, in order. */
 export type StatementList = readonly string[];
@@ -20,7 +10,7 @@ export type StatementList = readonly string[];
 export interface Workload {
   readonly name: string;
   /** The statements that make tables and rows in the session's default schema, in order. A generator: the rows need not fit in memory. */
-  preparation(options: WorkloadOptions): Iterable<string>;
-  /** Makes thread `thread` (from 0): every call of what it returns gives that thread's next transaction. */
-  thread(options: WorkloadOptions, prng: Prng, thread: number): () => StatementList;
+  preparation(seed: number): Iterable<string>;
+  /** Makes thread `thread` (from 0): every call of what it returns gives that thread's next transaction; undefined when the thread has none left. */
+  thread(prng: Prng, thread: number): () => StatementList | undefined;
 }

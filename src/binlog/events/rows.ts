@@ -108,7 +108,7 @@ export function hasBit(event: Buffer, bitmap: number, column: number): boolean {
 }
 
 /** How many of the first `columns` bits are set. */
-function countBits(event: Buffer, bitmap: number, columns: number): number {
+export function countBits(event: Buffer, bitmap: number, columns: number): number {
   let count = 0;
   for (let column = 0; column < columns; column++) if (hasBit(event, bitmap, column)) count++;
   return count;
@@ -157,7 +157,7 @@ function imageEnd(
 }
 
 /** Where a partial update's list of JSON columns with differences ends, when an after-image's options begin at `offset`. */
-function partialOptionsEnd(event: Buffer, offset: number, rowsEnd: number, tableMap: TableMapEvent): number {
+export function partialOptionsEnd(event: Buffer, offset: number, rowsEnd: number, tableMap: TableMapEvent): number {
   const options = offset < rowsEnd ? (event[offset] as number) : 256;
   const end = offset + 1 + ((options & 1) === 1 ? (tableMap.jsonColumns + 7) >> 3 : 0);
   // One option exists, so the number never has more than a byte.

@@ -21,12 +21,10 @@ const STRETCHES_MAX = 4_096;
  * another source counts other transactions.
  */
 export class SourceClock {
-  /** Everything up to here precedes what the clock counts now. */
-  #base: number | undefined;
   #file = "";
   #lastSequenceNumber = 0;
-  #group: bigint | undefined;
-  /** Where each gap-free stretch of sequence numbers begins: a number and the ordinal that has it. Both grow. */
+  #group: { commitId: bigint; parent: number } | undefined;
+  /** Where each gap-free stretch of sequence numbers begins: a number and the ordinal that has it. Both grow. What is not in a stretch lies before the first. */
   readonly #numbers: number[] = [];
   readonly #ordinals: number[] = [];
 
@@ -34,28 +32,23 @@ export class SourceClock {
   commitParent(transaction: SchedulerTransaction): number {
     const { ordinal, file, lastCommitted, sequenceNumber, commitId } = transaction;
     const before = ordinal - 1;
-    this.#base ??= before;
-    if (sequenceNumber <= lastCommitted) return this.#ofGroup(before, file, commitId);
-    this.#group = undefined;
-    if (file !== this.#file || sequenceNumber <= this.#lastSequenceNumber) this.#startAnew(before, file);
+    if (file !== this.#file) this.#startAnew(file);
+    if (sequenceNumber <= lastCommitted) {
+      if (commitId !== undefined && commitId === this.#group?.commitId) return this.#group.parent;
+      this.#startAnew(file);
+      if (commitId !== undefined) this.#group = { commitId, parent: before };
+      return before;
+    }
+    if (sequenceNumber <= this.#lastSequenceNumber || this.#group !== undefined) this.#startAnew(file);
     this.#lastSequenceNumber = sequenceNumber;
     this.#extend(sequenceNumber, ordinal);
     return lastCommitted === 0 ? before : this.#ordinalOf(lastCommitted, before);
   }
 
-  #ofGroup(before: number, file: string, commitId: bigint | undefined): number {
-    const joins = commitId !== undefined && commitId === this.#group && file === this.#file;
-    if (!joins) this.#startAnew(before, file);
-    this.#group = commitId;
-    // Without any word from the source the base is this transaction: those behind, which may have a clock again, wait for it.
-    if (commitId === undefined) this.#base = before + 1;
-    return joins ? (this.#base ?? before) : before;
-  }
-
-  #startAnew(before: number, file: string): void {
-    this.#base = before;
+  #startAnew(file: string): void {
     this.#file = file;
     this.#lastSequenceNumber = 0;
+    this.#group = undefined;
     this.#numbers.length = 0;
     this.#ordinals.length = 0;
   }

@@ -2,7 +2,7 @@ import { ReplicationError } from "../../base/error.ts";
 import type { SandboxServer } from "../../sandbox/start.ts";
 import { Session } from "../../wire/session.ts";
 import type { Backlog } from "./backlog.ts";
-import type { Contender } from "./contenders.ts";
+import type { NativeContender } from "./contender.ts";
 
 /** How long one wait for the position takes at most, before the replica's threads are looked at: a stopped thread would never get there. */
 const WAIT_SECONDS = 5;
@@ -12,7 +12,7 @@ const WAIT_SECONDS = 5;
  * @returns seconds from START REPLICA until the last transaction is committed.
  * @throws ReplicationError APPLY when one of the threads stops.
  */
-export async function runNative(contender: Contender, backlog: Backlog, target: SandboxServer): Promise<number> {
+export async function runNative(contender: NativeContender, backlog: Backlog, target: SandboxServer): Promise<number> {
   const session = await Session.connect(target.address);
   try {
     const words = wordsFor(session);
@@ -30,7 +30,7 @@ export async function runNative(contender: Contender, backlog: Backlog, target: 
 
 /** What to say to a server, which differs in every series. */
 interface ReplicaWords {
-  setUp(contender: Contender, backlog: Backlog): string[];
+  setUp(contender: NativeContender, backlog: Backlog): string[];
   start: string;
   stop: string;
   /** Waits up to WAIT_SECONDS. */
@@ -43,8 +43,9 @@ function wordsFor(session: Session): ReplicaWords {
 }
 
 const MYSQL: ReplicaWords = {
-  setUp: ({ workers }, { source }) => [
-    `SET GLOBAL replica_parallel_workers=${workers}, GLOBAL replica_preserve_commit_order=ON`,
+  setUp: ({ workers, commitOrder }, { source }) => [
+    `SET GLOBAL replica_parallel_workers=${workers}, ` +
+      `GLOBAL replica_preserve_commit_order=${commitOrder === "preserve" ? "ON" : "OFF"}`,
     `CHANGE REPLICATION SOURCE TO SOURCE_HOST='${source.address.host}', SOURCE_PORT=${source.address.port}, ` +
       `SOURCE_USER='${source.address.user}', SOURCE_PASSWORD='', SOURCE_AUTO_POSITION=1`,
   ],

@@ -15,7 +15,7 @@ async function run(task: EngineTask): Promise<void> {
   const engine = await Engine.start({ ...task, log: { info: () => {}, warn: log } });
   await engine.done;
   const seconds = (performance.now() - startMs) / 1000;
-  const { error, applied } = engine.status();
+  const { error, policy, applied } = engine.status();
   if (error !== undefined) throw new Error(`${error.code}: ${error.message}`);
   const usage = process.resourceUsage();
   tell({
@@ -24,7 +24,7 @@ async function run(task: EngineTask): Promise<void> {
       seconds,
       engineCpuSeconds: (usage.userCPUTime + usage.systemCPUTime) / 1e6,
       rssBytesMax: usage.maxRSS * 1024,
-      transactions: applied.transactions,
+      status: { policy, applied },
     },
   });
 }

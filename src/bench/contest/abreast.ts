@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { ReplicationError } from "../../base/error.ts";
 import type { EngineOptions } from "../../engine/options.ts";
+import type { EngineStatus } from "../../engine/status.ts";
 
 /** Engine options as they travel to another process: without the log, which is a function. */
 export type EngineTask = Omit<EngineOptions, "log">;
@@ -18,7 +19,8 @@ export interface EngineResult {
   /** User and system time of the whole process, the start of Node included. */
   engineCpuSeconds: number;
   rssBytesMax: number;
-  transactions: number;
+  /** At its end. */
+  status: Pick<EngineStatus, "policy" | "applied">;
 }
 
 /**

@@ -6,16 +6,19 @@ import { type SandboxServer, startServer } from "../../sandbox/start.ts";
 import { Session } from "../../wire/session.ts";
 import type { TemporaryFolder } from "../temporary-folder.ts";
 import { type LoadInterval, prepareData, startLoad } from "../workload/load.ts";
-import type { Workload, WorkloadOptions } from "../workload/workload.ts";
+import type { Workload } from "../workload/workload.ts";
 import { checksumTables, gtidPosition } from "./server-facts.ts";
 
 export interface BacklogOptions {
   server: ServerFlavour;
   /** The source's data, and the copy that targets start from, are put in here. */
   folder: TemporaryFolder;
+  /** More options of the source. */
+  serverOptions?: readonly string[];
   workload: Workload;
-  data: WorkloadOptions;
-  transactions: number;
+  seed: number;
+  /** Without it: until the workload has no more. */
+  transactions?: number;
   threads: number;
   onProgress: (text: string) => void;
 }
@@ -26,6 +29,7 @@ export interface Backlog {
   /** GTID set or position before the first and after the last transaction of the backlog. */
   from: string;
   until: string;
+  transactions: number;
   /** By table name, of the source after the last transaction. */
   checksums: Map<string, string>;
   binlogBytes: number;
@@ -42,18 +46,18 @@ const SOURCE_OPTIONS = ["--sync-binlog=0", "--innodb-flush-log-at-trx-commit=2"]
  * The tables are made first, and the data folder of the cleanly stopped source is copied: so every target starts from the very same pages, in a second.
  */
 export async function makeBacklog(options: BacklogOptions): Promise<Backlog> {
-  const { server, folder, onProgress, workload, data } = options;
-  const start = join(folder.path, "start");
+  const { server, folder, onProgress, workload, seed, transactions } = options;
+  const start = join(folder.path, `${workload.name}-start`);
   const source = await startServer({
     flavour: server,
-    dataFolder: join(folder.path, "source"),
+    dataFolder: join(folder.path, `${workload.name}-source`),
     serverId: 1,
-    options: SOURCE_OPTIONS,
+    options: [...SOURCE_OPTIONS, ...(options.serverOptions ?? [])],
     onProgress,
   });
   folder.holds(source);
-  onProgress(`source: making ${data.tables} tables of ${data.tableSize} rows`);
-  await prepareData(source.address, SCHEMA, workload, data);
+  onProgress(`source: making the tables of ${workload.name}`);
+  await prepareData(source.address, SCHEMA, workload, seed);
   await source.stop({ keepData: true });
   await copyFolder(source.dataFolder, start);
   // Two servers of one replication must not have the same UUID.
@@ -68,9 +72,9 @@ export async function makeBacklog(options: BacklogOptions): Promise<Backlog> {
       address: source.address,
       schema: SCHEMA,
       workload,
-      data,
+      seed,
       threads: options.threads,
-      transactions: options.transactions,
+      ...(transactions === undefined ? {} : { transactions }),
       intervalMs: 5000,
       onInterval: (interval) => onProgress(`source: ${describeInterval(interval)}`),
     });
@@ -82,6 +86,7 @@ export async function makeBacklog(options: BacklogOptions): Promise<Backlog> {
       source,
       from,
       until: await gtidPosition(session),
+      transactions: summary.transactions,
       checksums: await checksumTables(session, SCHEMA),
       binlogBytes: (await binlogBytes(session)) - bytesBefore,
       copyStart: (target) => copyFolder(start, target),
