@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { applyCommand } from "./bench/apply.ts";
+import { batchMixCommand } from "./bench/batch-mix.ts";
 import { deleteInsertCommand } from "./bench/delete-insert.ts";
 
 /** `bench`: measures the engine against the server's own replica on local servers. */
@@ -7,5 +8,6 @@ export function benchCommand(): Command {
   return new Command("bench")
     .description("measure the server's own replica and Abreast side by side, on local servers")
     .addCommand(applyCommand())
-    .addCommand(deleteInsertCommand());
+    .addCommand(deleteInsertCommand())
+    .addCommand(batchMixCommand());
 }

@@ -1,0 +1,88 @@
+import type { Durability } from "../contest/contest.ts";
+import { formatTable } from "../table.ts";
+import { round } from "../units.ts";
+
+export interface BatchMixRun {
+  who: "native" | "abreast";
+  dependency: "graph" | "low-water-mark";
+  workers: number;
+  policy: string;
+  /** As it was: a server that cannot leave the order keeps it. */
+  commitOrder: "preserve" | "relaxed";
+  seconds: number;
+  /** Transactions that execute or commit on the target at the same time, on average while at least one does: ours as the engine measures it, native as sampled. */
+  meanConcurrency: number;
+  /** The same as sampled on the target every 20 ms, for both. */
+  sampledConcurrency: number;
+  /** CHECKSUM TABLE of every table agrees with the source. */
+  identical: boolean;
+}
+
+/** The document of `bench batch-mix --json`. */
+export interface BatchMixReport {
+  server: string;
+  serverVersion: string;
+  durability: Durability;
+  workload: {
+    name: "batch-mix";
+    transactions: number;
+    batches: number;
+    batchRowsMin: number;
+    batchRowsMax: number;
+    batchSessions: number;
+    smallSessions: number;
+    seed: number;
+  };
+  runs: BatchMixRun[];
+  /** How many times the mean concurrency of Abreast with the low-water mark rule the graph has; null when one of the two did not run. */
+  graphRatio: number | null;
+}
+
+export function graphRatioOf(runs: readonly BatchMixRun[]): number | null {
+  const concurrency = (dependency: BatchMixRun["dependency"]): number | undefined =>
+    runs.find((run) => run.who === "abreast" && run.dependency === dependency)?.meanConcurrency;
+  const graph = concurrency("graph");
+  const lowWaterMark = concurrency("low-water-mark");
+  return graph === undefined || lowWaterMark === undefined ? null : round(graph / lowWaterMark, 2);
+}
+
+export function formatBatchMix(report: BatchMixReport): string {
+  const { workload, runs, graphRatio } = report;
+  const rows = runs.map((run) => [
+    run.who,
+    run.dependency,
+    `${run.workers}`,
+    run.policy,
+    run.commitOrder,
+    run.seconds.toFixed(1),
+    run.meanConcurrency.toFixed(2),
+    run.sampledConcurrency.toFixed(2),
+    run.identical ? "yes" : "NO",
+  ]);
+  return [
+    `${report.server} (${report.serverVersion}), ${report.durability}: ${workload.batches} batches of ${workload.batchRowsMin} to ` +
+      `${workload.batchRowsMax} rows from ${workload.batchSessions} sessions among ${workload.transactions - workload.batches} ` +
+      `small transactions from ${workload.smallSessions}, seed ${workload.seed}`,
+    "",
+    formatTable(HEADINGS, rows, NUMBERS),
+    "",
+    ...(graphRatio === null
+      ? []
+      : [
+          `Abreast: the graph lets ${graphRatio.toFixed(1)} times as many transactions run together as the low-water mark.`,
+        ]),
+  ].join("\n");
+}
+
+const HEADINGS = [
+  "who",
+  "dependency",
+  "workers",
+  "policy",
+  "commit order",
+  "seconds",
+  "together",
+  "sampled",
+  "identical",
+];
+const NUMBERS = new Set(["workers", "seconds", "together", "sampled"]);
