@@ -84,11 +84,7 @@ export async function readTables(
   return [...byName.values()];
 }
 
-async function readKeys(
-  session: CatalogSession,
-  condition: string,
-  byName: ReadonlyMap<string, Table>,
-): Promise<void> {
+async function readKeys(session: CatalogSession, condition: string, byName: ReadonlyMap<string, Table>): Promise<void> {
   // Every column: which of them there are (IS_VISIBLE, IGNORED, EXPRESSION) depends on flavour and version.
   const rows = await session.query(
     `SELECT * FROM information_schema.STATISTICS WHERE ${condition} ` +
@@ -159,7 +155,7 @@ export function charsetName(charset: string): string {
   return charset === "utf8" ? "utf8mb3" : charset;
 }
 
-function collationName(collation: string): string {
+export function collationName(collation: string): string {
   return collation.replace(/^utf8_/, "utf8mb3_");
 }
 

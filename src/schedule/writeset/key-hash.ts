@@ -9,8 +9,8 @@ export type KeyHash = (bytes: Uint8Array, length: number) => number;
 /** Asynchronous only because WebAssembly is made ready so. 53 of XXHASH64's 64 bits: what a number holds exactly. */
 export async function loadKeyHash(name: KeyHashName): Promise<KeyHash> {
   if (name === "murmur32") return murmur32;
-  const { h64Raw } = await xxhash();
-  return (bytes, length) => Number(BigInt.asUintN(53, h64Raw(bytes.subarray(0, length))));
+  const wasm = await xxhash();
+  return (bytes, length) => Number(BigInt.asUintN(53, wasm.h64Raw(bytes.subarray(0, length))));
 }
 
 /** MurmurHash3_x86_32 with seed 0. */

@@ -1,0 +1,296 @@
+import { COLUMN_TYPE, realType, stringLengthMax } from "../../binlog/columns/types.ts";
+import { decodeOptionalMetadata } from "../../binlog/events/optional-metadata.ts";
+import type { ColumnSlots } from "../../binlog/events/row-walker.ts";
+import type { TableMapEvent } from "../../binlog/events/table-map.ts";
+import type { Column, Key, Table } from "../../schema/catalog.ts";
+import type { ForeignKey } from "../../schema/key-catalog.ts";
+import type { Collation } from "./collation.ts";
+import type { KeyHash } from "./key-hash.ts";
+
+/** How a key part's value is brought into the form in which equal values have equal bytes. */
+export type PartForm =
+  /** Its bytes are right as they are: integers, decimals, times, ENUM, SET, BIT. */
+  | { kind: "fixed" }
+  /** -0 is 0. The exponent and sign are in the last byte. */
+  | { kind: "real" }
+  /** `padTo`: trailing zero bytes are cut in the log up to this length. `prefix`: bytes, 0 for all. */
+  | { kind: "bytes"; padTo: number; prefix: number }
+  /** `stripSpaces`: trailing spaces mean nothing. `prefix`: characters, 0 for all. */
+  | { kind: "text"; collation: Collation; stripSpaces: boolean; prefix: number };
+
+export interface KeyPart {
+  /** Column of the table map. */
+  column: number;
+  slot: number;
+  /** How many bytes of length stand before the value; 0 for values of fixed length. */
+  lengthBytes: number;
+  form: PartForm;
+  /** The server computes it: that an image does not have it says nothing about whether it changes. */
+  generated: boolean;
+}
+
+export interface KeyPlan {
+  /** `unique`: written, and names the row; `parent`: what foreign keys refer to where that is no unique key, written; `child`: refers to a parent's key, read. */
+  role: "unique" | "parent" | "child";
+  /** Stands before the values: which table, which key. */
+  identity: Buffer;
+  parts: readonly KeyPart[];
+}
+
+/** Columns of a parent on which children depend with an action: when they change, the server changes children. */
+export interface CascadePlan {
+  onDelete: boolean;
+  onUpdate: boolean;
+  parts: readonly KeyPart[];
+}
+
+/** Which columns of a table's rows are looked at, and what is made of them. */
+export interface TablePlan {
+  slots: ColumnSlots;
+  keys: readonly KeyPlan[];
+  cascades: readonly CascadePlan[];
+  /** A key of the table cannot be computed from the log: every change of it may change that key. */
+  opaque: boolean;
+}
+
+/** What the target has. */
+export interface PlanInput {
+  table: Table;
+  /** Those of the table as a child, with the parents' tables; a parent that does not exist refers to nothing. */
+  foreignKeys: readonly { key: ForeignKey; parent: Table | undefined }[];
+  /** Those of other tables, and its own, that refer to it. */
+  referencedBy: readonly ForeignKey[];
+  /** By the target's name of it. */
+  collation: (name: string) => Collation | undefined;
+  /** The character set of a collation's number; undefined: the target does not know the number. */
+  charsetOfCollation: (id: number) => string | undefined;
+  hash: KeyHash;
+}
+
+export const OPAQUE_PLAN: TablePlan = {
+  slots: { slotOf: new Int32Array(0), count: 0 },
+  keys: [],
+  cascades: [],
+  opaque: true,
+};
+
+/**
+ * Columns are matched by position, as the server does it (Rows_log_event::do_apply_event, sql/log_event.cc, 8.0): the target may have more at the end. A source with more columns, or
+ * a target whose first column is a generated invisible key that the log has not, is not understood here.
+ */
+export function planTable(map: TableMapEvent, input: PlanInput): TablePlan {
+  const { table } = input;
+  if (map.columnCount > table.columns.length || hidesLengths(map) || hasShiftedColumns(map, table)) return OPAQUE_PLAN;
+  const builder = new PlanBuilder(map, input);
+  return builder.build();
+}
+
+class PlanBuilder {
+  readonly #map: TableMapEvent;
+  readonly #input: PlanInput;
+  readonly #slotOf: Int32Array;
+  readonly #collationIds: (number | undefined)[] | undefined;
+  #slots = 0;
+  #opaque = false;
+
+  constructor(map: TableMapEvent, input: PlanInput) {
+    this.#map = map;
+    this.#input = input;
+    this.#slotOf = new Int32Array(map.columnCount).fill(-1);
+    this.#collationIds = decodeOptionalMetadata(map).collations;
+  }
+
+  build(): TablePlan {
+    const { table, foreignKeys, referencedBy } = this.#input;
+    const keys: KeyPlan[] = [];
+    for (const key of table.keys) {
+      if (!key.unique) continue;
+      const parts = key.columns.map(({ name, prefix }) =>
+        name === undefined ? undefined : this.#part(columnIndex(table, name), columnOf(table, name), prefix ?? 0),
+      );
+      this.#add(keys, "unique", identityOf(table, key.name), parts);
+    }
+    const parents = new Set<string>();
+    for (const { parentColumns } of referencedBy) {
+      const target = referenceOf(table, parentColumns);
+      if (target.isUnique || parents.has(target.name)) continue;
+      parents.add(target.name);
+      const parts = target.columns.map((name) => this.#part(columnIndex(table, name), columnOf(table, name), 0));
+      this.#add(keys, "parent", identityOf(table, target.name), parts);
+    }
+    for (const { key, parent } of foreignKeys) {
+      if (parent === undefined) continue;
+      const target = referenceOf(parent, key.parentColumns);
+      const parts = target.columns.map((name) => {
+        const own = key.columns[key.parentColumns.findIndex((column) => isSameName(column, name))] ?? "";
+        return this.#part(columnIndex(table, own), columnOf(parent, name), 0);
+      });
+      this.#add(keys, "child", identityOf(parent, target.name), parts);
+    }
+    const cascades = referencedBy.filter((key) => cascadesOn(key.onDelete) || cascadesOn(key.onUpdate));
+    const plans = cascades.map((key): CascadePlan => {
+      const parts = key.parentColumns.map((name) => this.#part(columnIndex(table, name), columnOf(table, name), 0));
+      return { onDelete: cascadesOn(key.onDelete), onUpdate: cascadesOn(key.onUpdate), parts: this.#known(parts) };
+    });
+    return {
+      slots: { slotOf: this.#slotOf, count: this.#slots },
+      keys,
+      cascades: plans,
+      opaque: this.#opaque,
+    };
+  }
+
+  #add(keys: KeyPlan[], role: KeyPlan["role"], name: string, parts: (KeyPart | undefined)[]): void {
+    keys.push({ role, identity: hashedName(name, this.#input.hash), parts: this.#known(parts) });
+  }
+
+  #known(parts: (KeyPart | undefined)[]): KeyPart[] {
+    const known = parts.filter((part) => part !== undefined);
+    if (known.length < parts.length) this.#opaque = true;
+    return known;
+  }
+
+  /** `as`: whose type and collation count: the column's own, or the parent's. undefined: not to be had from the log. */
+  #part(column: number, as: Column | undefined, prefix: number): KeyPart | undefined {
+    const own = this.#input.table.columns[column];
+    if (own === undefined || as === undefined || column < 0 || column >= this.#map.columnCount) return undefined;
+    const form = this.#form(column, as, prefix);
+    if (form === undefined) return undefined;
+    if (this.#slotOf[column] === -1) this.#slotOf[column] = this.#slots++;
+    return {
+      column,
+      slot: this.#slotOf[column] as number,
+      lengthBytes: Math.max(0, -(this.#map.lengthCodes[column] as number)),
+      form,
+      generated: own.generated !== "no",
+    };
+  }
+
+  #form(column: number, as: Column, prefix: number): PartForm | undefined {
+    const metadata = this.#map.metadata[column] as number;
+    const type = realType(this.#map.types[column] as number, metadata);
+    const family = FAMILIES[type];
+    if (family === undefined || !family.includes(as.dataType)) return undefined;
+    if (type === COLUMN_TYPE.FLOAT || type === COLUMN_TYPE.DOUBLE) return { kind: "real" };
+    if ((this.#map.lengthCodes[column] as number) >= 0) return { kind: "fixed" };
+    const isFixedString = type === COLUMN_TYPE.STRING;
+    if (as.collation === undefined || as.charset === undefined || as.charset === "binary") {
+      const padsHere = isFixedString ? stringLengthMax(metadata) : 0;
+      const padsThere = as.dataType === "binary" ? (as.octetLength ?? 0) : 0;
+      return { kind: "bytes", padTo: Math.max(padsHere, padsThere), prefix };
+    }
+    const collation = this.#input.collation(as.collation);
+    if (collation === undefined || (prefix > 0 && collation.facts.width === undefined)) return undefined;
+    const id = this.#collationIds?.[column];
+    const charset = id === undefined ? undefined : this.#input.charsetOfCollation(id);
+    if (charset !== undefined && charset !== collation.facts.charset) return undefined;
+    const stripSpaces = collation.facts.padSpace || isFixedString || as.dataType === "char";
+    return { kind: "text", collation, stripSpaces, prefix };
+  }
+}
+
+const INTEGERS = ["tinyint", "smallint", "mediumint", "int", "bigint", "year"];
+const REALS = ["float", "double"];
+const TIMES = ["date", "time", "datetime", "timestamp"];
+const STRINGS = [
+  "char",
+  "varchar",
+  "tinytext",
+  "text",
+  "mediumtext",
+  "longtext",
+  "binary",
+  "varbinary",
+  "tinyblob",
+  "blob",
+  "mediumblob",
+  "longblob",
+  "uuid",
+  "inet4",
+  "inet6",
+];
+
+/** By type of the log: which types of the target keep its values as they are. */
+const FAMILIES: Readonly<Record<number, readonly string[]>> = {
+  [COLUMN_TYPE.TINY]: INTEGERS,
+  [COLUMN_TYPE.SHORT]: INTEGERS,
+  [COLUMN_TYPE.INT24]: INTEGERS,
+  [COLUMN_TYPE.LONG]: INTEGERS,
+  [COLUMN_TYPE.LONGLONG]: INTEGERS,
+  [COLUMN_TYPE.YEAR]: ["year"],
+  [COLUMN_TYPE.FLOAT]: REALS,
+  [COLUMN_TYPE.DOUBLE]: REALS,
+  [COLUMN_TYPE.NEWDECIMAL]: ["decimal"],
+  [COLUMN_TYPE.DATE]: TIMES,
+  [COLUMN_TYPE.NEWDATE]: TIMES,
+  [COLUMN_TYPE.TIME]: TIMES,
+  [COLUMN_TYPE.TIME2]: TIMES,
+  [COLUMN_TYPE.DATETIME]: TIMES,
+  [COLUMN_TYPE.DATETIME2]: TIMES,
+  [COLUMN_TYPE.TIMESTAMP]: TIMES,
+  [COLUMN_TYPE.TIMESTAMP2]: TIMES,
+  [COLUMN_TYPE.BIT]: ["bit"],
+  [COLUMN_TYPE.ENUM]: ["enum"],
+  [COLUMN_TYPE.SET]: ["set"],
+  [COLUMN_TYPE.STRING]: STRINGS,
+  [COLUMN_TYPE.VARCHAR]: STRINGS,
+  [COLUMN_TYPE.VAR_STRING]: STRINGS,
+  [COLUMN_TYPE.TINY_BLOB]: STRINGS,
+  [COLUMN_TYPE.BLOB]: STRINGS,
+  [COLUMN_TYPE.MEDIUM_BLOB]: STRINGS,
+  [COLUMN_TYPE.LONG_BLOB]: STRINGS,
+};
+
+/**
+ * What a foreign key refers to: a unique key of the parent with these very columns, whole, else a key made up for them. Parent and child come to the
+ * same answer.
+ */
+function referenceOf(
+  parent: Table,
+  columns: readonly string[],
+): { isUnique: boolean; name: string; columns: readonly string[] } {
+  const key = parent.keys.find((candidate) => isUniqueOn(candidate, columns));
+  if (key === undefined) return { isUnique: false, name: `\0${columns.join("\0").toLowerCase()}`, columns };
+  return { isUnique: true, name: key.name, columns: key.columns.map(({ name }) => name ?? "") };
+}
+
+function isUniqueOn(key: Key, columns: readonly string[]): boolean {
+  return (
+    key.unique &&
+    key.columns.length === columns.length &&
+    key.columns.every(
+      ({ name, prefix }) =>
+        name !== undefined && prefix === undefined && columns.some((column) => isSameName(column, name)),
+    )
+  );
+}
+
+const cascadesOn = (action: ForeignKey["onDelete"]): boolean => action !== "RESTRICT" && action !== "NO ACTION";
+const isSameName = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
+const columnIndex = (table: Table, name: string): number =>
+  table.columns.findIndex((column) => isSameName(column.name, name));
+const columnOf = (table: Table, name: string): Column | undefined => table.columns[columnIndex(table, name)];
+const identityOf = (table: Table, key: string): string => `${table.schema}\0${table.name}\0${key}`;
+
+function hashedName(name: string, hash: KeyHash): Buffer {
+  const text = Buffer.from(name);
+  const identity = Buffer.alloc(16);
+  identity.writeDoubleLE(hash(text, text.length));
+  // Twice, the second time of something else: the 32 bits of one murmur hash are few for all the keys of a server.
+  const again = Buffer.from(`${name}\0`);
+  identity.writeDoubleLE(hash(again, again.length), 8);
+  return identity;
+}
+
+/** MariaDB's old TIME, DATETIME and TIMESTAMP may have a fraction of which the table map says nothing; MySQL's never come since 5.6.4. */
+function hidesLengths({ types }: TableMapEvent): boolean {
+  return (
+    types.includes(COLUMN_TYPE.TIMESTAMP) || types.includes(COLUMN_TYPE.TIME) || types.includes(COLUMN_TYPE.DATETIME)
+  );
+}
+
+/** A key that the target made for itself (sql_generate_invisible_primary_key) is its first column, and the source has no such column. */
+function hasShiftedColumns(map: TableMapEvent, table: Table): boolean {
+  const first = table.columns[0];
+  return map.columnCount < table.columns.length && first?.name === "my_row_id" && first.invisible;
+}
