@@ -4,13 +4,23 @@ import type { SourcePosition } from "../transaction/transaction.ts";
 import type { Session } from "../wire/session.ts";
 
 /**
- * What the target holds of a channel: everything up to and including this point of the source. `gtids` is a GTID set (MySQL), a GTID position (MariaDB) or
- * empty. `transactions` counts the source's transactions since the channel began, across restarts.
+ * What the target holds of a channel: everything up to and including this point of the source, its low-water mark. `gtids` is a GTID set (MySQL), a GTID position
+ * (MariaDB) or empty. `transactions` counts the source's transactions since the channel began, across restarts.
  */
 export interface Checkpoint {
   source: SourcePosition;
   gtids: string;
   transactions: bigint;
+}
+
+/**
+ * What a worker writes of itself together with a run. `low`: what is certain when this commits. `ahead`: which transactions above it this worker has applied, in a text that
+ * only who reads the source's stream understands. `last`: the number of the run's last transaction, which no other run of this worker has.
+ */
+export interface WorkerCheckpoint {
+  low: Checkpoint;
+  ahead: string;
+  last: bigint;
 }
 
 /**
@@ -37,6 +47,8 @@ export const CHECKPOINT_DDL = [
   source_position BIGINT UNSIGNED NOT NULL,
   gtids LONGTEXT CHARACTER SET ascii NOT NULL COMMENT 'executed GTIDs of the source',
   intent TEXT CHARACTER SET utf8 NULL COMMENT 'a statement with an implicit commit that is being run',
+  ahead LONGTEXT CHARACTER SET ascii NOT NULL COMMENT 'applied by this worker beyond that',
+  last BIGINT UNSIGNED NOT NULL COMMENT 'the last transaction of this worker',
   PRIMARY KEY (channel, worker)
 ) ENGINE=InnoDB COMMENT='Abreast: what is applied of each channel; one row per worker, the highest transactions counts'`,
   `CREATE TABLE IF NOT EXISTS abreast.xa_prepared (
@@ -55,20 +67,39 @@ export function literal(text: string): string {
 }
 
 const asciiLiteral = (text: string): string => {
-  if (!/^[\w:,.\- ]*$/.test(text)) throw new ReplicationError("CHECKPOINT", `not a GTID set: ${text.slice(0, 200)}`);
+  if (!/^[\w:,.\-# ]*$/.test(text)) throw new ReplicationError("CHECKPOINT", `not a GTID set: ${text.slice(0, 200)}`);
   return `'${text}'`;
 };
 
-/** `UPDATE` of one worker's row; it matches one row, or none when this engine is fenced. Part of the data's own transaction. */
-export function checkpointUpdate(key: WorkerKey, checkpoint: Checkpoint): string {
-  return (
-    `UPDATE abreast.checkpoint SET transactions=${checkpoint.transactions},source_file=${literal(checkpoint.source.file)},` +
-    `source_position=${checkpoint.source.position},gtids=${asciiLiteral(checkpoint.gtids)},intent=NULL ${whereWorker(key)}`
+/** The columns for gaps came with version 0.2. */
+export async function addCheckpointColumns(session: Session): Promise<void> {
+  const columns = await session.query("SHOW COLUMNS FROM abreast.checkpoint LIKE 'ahead'");
+  if (columns.length > 0) return;
+  await session.execute(
+    "ALTER TABLE abreast.checkpoint ADD COLUMN ahead LONGTEXT CHARACTER SET ascii NOT NULL COMMENT 'applied by this worker beyond that', " +
+      "ADD COLUMN last BIGINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'the last transaction of this worker'",
   );
 }
 
-export function intentUpdate(key: WorkerKey, intent: Intent): string {
-  return `UPDATE abreast.checkpoint SET intent=${literal(JSON.stringify(intent))} ${whereWorker(key)}`;
+/** A row that no worker writes: what a former engine's workers had applied beyond the low-water mark, and who has the channel. */
+const KEEPER = 65_535;
+
+const assignLow = ({ transactions, source, gtids }: Checkpoint): string =>
+  `transactions=${transactions},source_file=${literal(source.file)},source_position=${source.position},gtids=${asciiLiteral(gtids)}`;
+
+/** `UPDATE` of one worker's row; it matches one row, or none when this engine is fenced. Part of the data's own transaction. */
+export function checkpointUpdate(key: WorkerKey, { low, ahead, last }: WorkerCheckpoint): string {
+  return `UPDATE abreast.checkpoint SET ${assignLow(low)},ahead=${asciiLiteral(ahead)},last=${last},intent=NULL ${whereWorker(key)}`;
+}
+
+/** Also says that everything up to `low` is there: a statement that commits by itself runs behind all before it. */
+export function intentUpdate(key: WorkerKey, intent: Intent, low: Checkpoint): string {
+  return `UPDATE abreast.checkpoint SET ${assignLow(low)},ahead='',intent=${literal(JSON.stringify(intent))} ${whereWorker(key)}`;
+}
+
+/** Whether the worker's last commit was the one with this checkpoint. */
+export async function isWritten(session: Session, key: WorkerKey, { last }: WorkerCheckpoint): Promise<boolean> {
+  return (await session.queryValue(`SELECT last FROM abreast.checkpoint ${whereWorker(key)}`)) === String(last);
 }
 
 /** One row as long as this engine may write. */
@@ -86,6 +117,8 @@ const whereWorker = (key: WorkerKey): string =>
 export interface StoredCheckpoints {
   /** The furthest row; undefined while the channel has not begun. */
   checkpoint: Checkpoint | undefined;
+  /** What is applied beyond it, or below: the `ahead` of every row. */
+  ahead: string[];
   intent: Intent | undefined;
   workers: number[];
 }
@@ -93,8 +126,8 @@ export interface StoredCheckpoints {
 /** Reads the channel's rows, waiting for sessions of a dead engine that still hold them. */
 export async function readCheckpoints(session: Session, channel: string): Promise<StoredCheckpoints> {
   const rows = await session.query(
-    `SELECT worker, transactions, source_file, source_position, gtids, intent FROM abreast.checkpoint ` +
-      `WHERE channel=${literal(channel)} ORDER BY transactions DESC FOR UPDATE`,
+    // Every column: a table of version 0.1 has no `ahead`.
+    `SELECT * FROM abreast.checkpoint WHERE channel=${literal(channel)} ORDER BY transactions DESC FOR UPDATE`,
   );
   const first = rows[0];
   const intents = rows.flatMap((row) => (row["intent"] ? [JSON.parse(row["intent"]) as Intent] : []));
@@ -108,6 +141,7 @@ export async function readCheckpoints(session: Session, channel: string): Promis
             gtids: first["gtids"] ?? "",
             transactions: BigInt(first["transactions"] ?? 0),
           },
+    ahead: rows.flatMap((row) => row["ahead"] || []),
     intent,
     workers: rows.map((row) => Number(row["worker"])),
   };
@@ -115,29 +149,65 @@ export async function readCheckpoints(session: Session, channel: string): Promis
 
 /**
  * Makes the channel this engine's: every row gets its id, and rows for new workers are added. From this commit on an older engine can write nothing. All rows
- * say the same afterwards.
+ * say `start` afterwards, and the keeper's what was applied beyond it.
  */
 export async function takeOver(
   session: Session,
-  channel: string,
-  engineId: string,
-  workers: number,
+  { channel, engineId, workers }: { channel: string; engineId: string; workers: number },
   start: Checkpoint,
+  ahead: string,
 ): Promise<void> {
   await session.execute("BEGIN");
   const { workers: present, intent } = await readCheckpoints(session, channel);
-  for (let worker = 0; worker < workers; worker++) {
-    if (present.includes(worker)) continue;
-    await session.execute(
-      `INSERT INTO abreast.checkpoint VALUES (${literal(channel)},${worker},'${engineId}',0,'',0,'',NULL)`,
-    );
+  for (const worker of [...Array(workers).keys(), KEEPER]) {
+    if (!present.includes(worker)) await session.execute(insertRow(channel, worker, engineId));
   }
   await session.execute(
-    `UPDATE abreast.checkpoint SET engine='${engineId}',transactions=${start.transactions},source_file=${literal(start.source.file)},` +
-      `source_position=${start.source.position},gtids=${asciiLiteral(start.gtids)},` +
+    `UPDATE abreast.checkpoint SET engine='${engineId}',${assignLow(start)},ahead='',last=0,` +
       `intent=${intent === undefined ? "NULL" : literal(JSON.stringify(intent))} WHERE channel=${literal(channel)}`,
   );
+  await session.execute(
+    `UPDATE abreast.checkpoint SET ahead=${asciiLiteral(ahead)} WHERE channel=${literal(channel)} AND worker=${KEEPER}`,
+  );
   await session.execute("COMMIT");
+}
+
+const insertRow = (channel: string, worker: number, engineId: string): string =>
+  `INSERT INTO abreast.checkpoint (channel,worker,engine,transactions,source_file,source_position,gtids,ahead,last) ` +
+  `VALUES (${literal(channel)},${worker},'${engineId}',0,'',0,'','',0)`;
+
+/**
+ * Makes rows for more workers, while this engine has the channel.
+ * @throws ReplicationError FENCED
+ */
+export async function addWorkerRows(
+  session: Session,
+  { channel, engineId, workers }: { channel: string; engineId: string; workers: number },
+): Promise<void> {
+  await session.execute("BEGIN");
+  try {
+    // Locked against one who takes over: rows with our id that come after it would let us write on.
+    const keeper = { channel, engineId, worker: KEEPER };
+    const isOurs = (await session.queryValue(`${ownRowQuery(keeper)} FOR UPDATE`)) === "1";
+    if (!isOurs) throw fenced(channel);
+    const rows = await session.query(
+      `SELECT worker FROM abreast.checkpoint WHERE channel=${literal(channel)}`,
+    );
+    const present = new Set(rows.map((row) => Number(row["worker"])));
+    for (let worker = 0; worker < workers; worker++) {
+      if (!present.has(worker)) await session.execute(insertRow(channel, worker, engineId));
+    }
+    await session.execute("COMMIT");
+  } catch (error) {
+    if (!session.closed) await session.execute("ROLLBACK");
+    throw error;
+  }
+}
+
+export function fenced(channel: string): ReplicationError {
+  return new ReplicationError("FENCED", `another engine took over channel "${channel}"`, {
+    hint: "run one engine per channel; `abreast status` in the other one's folder shows it",
+  });
 }
 
 /** Forgets the channel. What it applied stays. */

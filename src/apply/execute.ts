@@ -3,7 +3,7 @@ import { ReplicationError } from "../base/error.ts";
 import type { Transaction } from "../transaction/transaction.ts";
 import type { ExecuteResult } from "../wire/session.ts";
 import { SqlError } from "../wire/sql-error.ts";
-import { checkpointUpdate, intentUpdate, ownRowQuery } from "./checkpoint.ts";
+import { checkpointUpdate, fenced, intentUpdate, ownRowQuery } from "./checkpoint.ts";
 import { isPackable, type Job } from "./job.ts";
 import { alreadyDone, schemaFingerprint } from "./statement/fingerprint.ts";
 import type { DdlFacts, Step, StatementStep } from "./statement/steps.ts";
@@ -89,7 +89,7 @@ function checkBegun(worker: WorkerSession, before: readonly string[], results: E
 }
 
 /** Opens the transaction, writes the checkpoint into it, and sends `rows` in the same go. */
-async function begin(
+export async function begin(
   worker: WorkerSession,
   job: Job,
   transaction: Transaction | undefined,
@@ -115,10 +115,7 @@ async function beginApart(worker: WorkerSession, transaction: Transaction | unde
 }
 
 export function requireOwnRow(worker: WorkerSession, matchedRows: number | undefined): void {
-  if (matchedRows === 1) return;
-  throw new ReplicationError("FENCED", `another engine took over channel "${worker.settings.channel}"`, {
-    hint: "run one engine per channel; `abreast status` in the other one's folder shows it",
-  });
+  if (matchedRows !== 1) throw fenced(worker.settings.channel);
 }
 
 /** The checkpoint as a transaction of its own; with preserved GTIDs there is none. */
@@ -212,8 +209,9 @@ async function executeDdl(
     }
     // The first intent stays: what the schema was before the statement first ran is what the next comparison needs.
     if (!begun) {
-      const intent = { after: String(job.checkpoint.transactions - 1n), fingerprint };
-      requireOwnRow(worker, (await session.execute(intentUpdate(settings, intent)))[0]?.affectedRows);
+      const before = job.before();
+      const intent = { after: String(before.transactions), fingerprint };
+      requireOwnRow(worker, (await session.execute(intentUpdate(settings, intent, before)))[0]?.affectedRows);
     }
   }
   // First: with the GTID of the transaction before it, MySQL refuses the USE of a setup.

@@ -5,7 +5,7 @@ import type { Log } from "../base/log.ts";
 import type { ServerAddress } from "../base/server-url.ts";
 import { describeId } from "../transaction/transaction.ts";
 import { SqlError } from "../wire/sql-error.ts";
-import { readCheckpoints } from "./checkpoint.ts";
+import { isWritten } from "./checkpoint.ts";
 import {
   type CommitStatement,
   executeJob,
@@ -33,6 +33,8 @@ export interface WorkerOptions {
   address: ServerAddress;
   settings: WorkerSettings;
   events: WorkerEvents;
+  /** Ends what the connection executes, from another one. */
+  interrupt: (connectionId: number) => Promise<void>;
   log: Log;
 }
 
@@ -41,9 +43,12 @@ type Phase =
   | { name: "idle" }
   | { name: "executing"; job: Job }
   | { name: "executed"; job: Job; commit: string }
+  | { name: "rolling-back"; job: Job }
   | { name: "committing"; job: Job }
   | { name: "stopped" };
 
+/** How soon after an interruption that hit nothing the next one follows. */
+const INTERRUPT_AGAIN_MS = 100;
 /** A target that restarts is back in seconds; one that is down is asked every few. */
 const RECONNECT_MS = { first: 100, max: 5_000 };
 
@@ -61,7 +66,10 @@ export class Worker {
   #sinceMs = systemClock.nowMs();
   #committedTransactions = 0;
   #retries = 0;
+  readonly #conflicts = { skipped: 0, overwritten: 0 };
   #wakeSleeper: () => void = () => {};
+  /** Of what it executes, because it holds locks that an earlier run needs. */
+  #interruption: { over: boolean; done: Promise<void> } | undefined;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
@@ -69,6 +77,12 @@ export class Worker {
 
   get #worker(): number {
     return this.#options.settings.worker;
+  }
+
+  /** Of its session on the target; undefined while it has none. */
+  get connectionId(): number | undefined {
+    const session = this.#session?.session;
+    return session === undefined || session.closed ? undefined : session.connectionId;
   }
 
   /** Connects, however long it takes. Resolves with the first session, or when stopped. */
@@ -129,6 +143,37 @@ export class Worker {
     return this.#committed(session, job, next?.job, ahead);
   }
 
+  /**
+   * Gives the locks of its run back: rolls it back, in the middle of a statement too, and tells `failed` with `now`. What it executes may be just done, or fail by itself:
+   * it is rolled back and told once all the same.
+   */
+  async rollback(): Promise<void> {
+    const phase = this.#phase;
+    const session = this.#session;
+    if ((phase.name !== "executing" && phase.name !== "executed") || session === undefined) return;
+    this.#next = undefined;
+    if (phase.name === "executed") {
+      this.#enter({ name: "rolling-back", job: phase.job });
+      await this.#failed(session, phase.job, lockBreak());
+      return;
+    }
+    const interruption = { over: false, done: Promise.resolve() };
+    interruption.done = this.#interrupt(session, interruption);
+    this.#interruption = interruption;
+  }
+
+  /**
+   * Until what executes has ended, however it did: a job of several queries may be between two of them, where nothing can be interrupted. `DO 0` takes an interruption
+   * that comes late, and, should the server owe an answer that never comes, is what shows it (see lock-waits.ts).
+   */
+  async #interrupt({ session }: WorkerSession, interruption: { over: boolean }): Promise<void> {
+    do {
+      await this.#options.interrupt(session.connectionId).catch(() => {});
+      session.execute("DO 0").catch(() => {});
+      if (!interruption.over) await this.#sleep(INTERRUPT_AGAIN_MS);
+    } while (!interruption.over && !session.closed);
+  }
+
   /** Ends at once. What is open is rolled back by the server; a commit that was sent may still happen, and the checkpoint tells. */
   async stop(): Promise<void> {
     const wasIdle = this.#phase.name === "idle";
@@ -148,6 +193,7 @@ export class Worker {
     eventBytesApplied: number;
     committedTransactions: number;
     retries: number;
+    conflicts: { skipped: number; overwritten: number };
   } {
     const phase = this.#phase;
     return {
@@ -157,6 +203,7 @@ export class Worker {
       eventBytesApplied: this.#session?.eventBytesApplied ?? 0,
       committedTransactions: this.#committedTransactions,
       retries: this.#retries,
+      conflicts: { ...this.#conflicts },
     };
   }
 
@@ -174,13 +221,30 @@ export class Worker {
   }
 
   async #execute(session: WorkerSession, job: Job, work: () => Promise<CommitStatement>): Promise<void> {
+    let outcome: { commit: string } | { error: unknown };
     try {
-      const commit = await work();
-      this.#enter({ name: "executed", job, commit });
+      outcome = { commit: await work() };
     } catch (error) {
-      return this.#failed(session, job, error);
+      outcome = { error };
     }
+    const interruption = this.#interruption;
+    if (interruption !== undefined) return this.#interrupted(session, job, interruption);
+    if ("error" in outcome) return this.#failed(session, job, outcome.error);
+    this.#enter({ name: "executed", job, commit: outcome.commit });
     if (!this.#isStopped()) this.#options.events.executed(this.#worker);
+  }
+
+  async #interrupted(
+    session: WorkerSession,
+    job: Job,
+    interruption: { over: boolean; done: Promise<void> },
+  ): Promise<void> {
+    this.#interruption = undefined;
+    interruption.over = true;
+    this.#wakeSleeper();
+    await interruption.done;
+    await session.session.execute("DO 0").catch(() => {});
+    return this.#failed(session, job, lockBreak());
   }
 
   async #failed(session: WorkerSession, job: Job, error: unknown): Promise<void> {
@@ -244,8 +308,7 @@ export class Worker {
       const gtid = describeId(last.id);
       return (await session.queryValue(`SELECT GTID_SUBSET('${gtid}', @@GLOBAL.gtid_executed)`)) === "1";
     }
-    const { checkpoint } = await readCheckpoints(session, settings.channel);
-    return checkpoint !== undefined && checkpoint.transactions >= job.checkpoint.transactions;
+    return isWritten(session, settings, job.checkpoint);
   }
 
   async #connect(): Promise<WorkerSession | undefined> {
@@ -356,6 +419,9 @@ async function explain({ session }: WorkerSession, job: Job, error: ReplicationE
     cause: error,
   });
 }
+
+const lockBreak = (): ReplicationError =>
+  new ReplicationError("APPLY_TEMPORARY", "rolled back: an earlier transaction waits for its locks");
 
 const TABLES_SHOWN_MAX = 5;
 const RETRY_HINT = "mend the cause on the target and start again: the transaction is tried from its start";

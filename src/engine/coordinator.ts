@@ -1,27 +1,45 @@
 import { assert, unreachable } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import type { ReplicationError } from "../base/error.ts";
-import type { Checkpoint, Intent } from "../apply/checkpoint.ts";
+import type { Intent } from "../apply/checkpoint.ts";
 import { isPackable, type Job } from "../apply/job.ts";
 import type { Worker } from "../apply/worker.ts";
 import { type BinlogFormat, isSameFormat } from "../binlog/format.ts";
 import { createScheduler, type SchedulerState, step } from "../schedule/scheduler.ts";
 import type { Run, SchedulerEffect, SchedulerInput, SchedulerOptions } from "../schedule/scheduler-types.ts";
+import { noTimes, type WorkerSlot, type WorkerTimes } from "../schedule/slots.ts";
+import type { Writeset } from "../schedule/writeset.ts";
 import type { RelayPosition, Transaction } from "../transaction/transaction.ts";
-import { advance, copyProgress, gtidText, type Progress } from "./progress.ts";
+import { HeldTransactions } from "./held.ts";
+import type { Progress } from "./progress.ts";
 
 /** Enough that the largest run can be packed while the one before is applied. */
 const QUEUE_RUNS = 3;
 const QUEUE_BYTES_MAX = 32 * 1024 * 1024;
+/** Transactions above the low-water mark at most, applied ones among them: each costs some words of memory, and of the checkpoint. */
+const WINDOW_MAX = 20_000;
 
 export interface CoordinatorOptions {
   scheduler: Omit<SchedulerOptions, "startAfter">;
   progress: Progress;
+  /** False with preserved GTIDs: the target's executed set is the checkpoint. */
+  writesCheckpoints: boolean;
   intent: Intent | undefined;
   clock: Clock;
   /** The low-water mark moved; our relay log is done with up to this place. */
   onAdvance: (relayEnd: RelayPosition) => void;
+  onRetire: (worker: number) => void;
+  /** Something changed for the workers. */
+  onStep: () => void;
   onFatal: (error: ReplicationError) => void;
+}
+
+/** What is told of a transaction besides itself. */
+export interface Offer {
+  transaction: Transaction;
+  writeset: Writeset | undefined;
+  /** The target has it, though not all before it. */
+  applied: boolean;
 }
 
 /**
@@ -31,9 +49,8 @@ export class Coordinator {
   readonly #options: CoordinatorOptions;
   readonly #scheduler: SchedulerState;
   #workers: readonly Worker[] = [];
-  readonly #transactions = new Map<number, Transaction>();
+  readonly #held: HeldTransactions;
   #lastOrdinal = 0;
-  #progress: Progress;
   #intent: Intent | undefined;
   #wakeTimer: NodeJS.Timeout | undefined;
   #stepping = false;
@@ -50,14 +67,17 @@ export class Coordinator {
 
   constructor(options: CoordinatorOptions) {
     this.#options = options;
-    this.#progress = copyProgress(options.progress);
+    this.#held = new HeldTransactions(options.progress, {
+      preserve: options.scheduler.commitOrder === "preserve",
+      writes: options.writesCheckpoints,
+    });
     this.#intent = options.intent;
     this.#scheduler = createScheduler({ ...options.scheduler, startAfter: 0 });
   }
 
   /** Up to the low-water mark. A view: copy it to keep it. */
   get progress(): Readonly<Progress> {
-    return this.#progress;
+    return this.#held.low;
   }
 
   /** Since this engine started. */
@@ -68,32 +88,49 @@ export class Coordinator {
     rows: number;
     runs: number;
     retries: number;
+    lockBreaks: number;
+    meanConcurrency: number;
   } {
+    const { window, lockBreaks, concurrency } = this.#scheduler;
     return {
-      queuedTransactions: this.#scheduler.pendingTransactions,
-      queuedBytes: this.#scheduler.pendingBytes,
+      queuedTransactions: window.pendingTransactions,
+      queuedBytes: window.pendingBytes,
       applied: this.#applied,
       rows: this.#rows,
       runs: this.#runs,
       retries: this.#retries,
+      lockBreaks,
+      meanConcurrency: concurrency.ms === 0 ? 0 : concurrency.runMs / concurrency.ms,
     };
+  }
+
+  /** What each worker does, and for how long it did what. */
+  get slots(): readonly { slot: WorkerSlot; times: WorkerTimes }[] {
+    const { slots, times } = this.#scheduler;
+    return slots.map((slot, worker) => ({ slot, times: times[worker] ?? noTimes() }));
+  }
+
+  get isQueueEmpty(): boolean {
+    return this.#scheduler.window.pendingTransactions === 0;
   }
 
   /** The first transaction above the low-water mark. */
   get oldest(): Transaction | undefined {
-    return this.#transactions.values().next().value;
+    return this.#held.oldest;
   }
 
   /** Nothing is waiting and nothing is at work. */
   get idle(): boolean {
-    return this.#transactions.size === 0;
+    return this.#held.size === 0;
   }
 
   get hasRoom(): boolean {
-    const { packTransactionsMax } = this.#options.scheduler;
+    const { window } = this.#scheduler;
     return (
-      this.#scheduler.pendingTransactions < QUEUE_RUNS * Math.max(packTransactionsMax, 100) &&
-      this.#scheduler.pendingBytes < QUEUE_BYTES_MAX
+      window.pendingTransactions < QUEUE_RUNS * Math.max(this.#options.scheduler.packTransactionsMax, 100) &&
+      window.size < WINDOW_MAX &&
+      window.pendingBytes < QUEUE_BYTES_MAX &&
+      this.#held.bytes < 2 * QUEUE_BYTES_MAX
     );
   }
 
@@ -116,18 +153,28 @@ export class Coordinator {
     this.#workers = workers;
   }
 
-  offer(transaction: Transaction): void {
+  offer({ transaction, writeset, applied }: Offer): void {
     const ordinal = ++this.#lastOrdinal;
-    this.#transactions.set(ordinal, transaction);
-    const inMemory = "events" in transaction.body;
+    const isPackableKind = isPackable(transaction);
+    this.#held.add(ordinal, transaction);
+    if (applied) this.#held.commit([ordinal], -1);
     this.tell({
       type: "transaction",
       transaction: {
         ordinal,
         bytes: transaction.bytes,
         rows: transaction.rows,
-        alone: !isPackable(transaction) || !inMemory,
+        alone: !isPackableKind || !("events" in transaction.body),
+        barrier: !isPackableKind,
         startsRun: !this.#continuesFormat(transaction.format),
+        applied,
+        file: transaction.start.file,
+        lastCommitted: transaction.lastCommitted,
+        sequenceNumber: transaction.sequenceNumber,
+        commitId: transaction.commitId,
+        sessionId: transaction.sessionId,
+        schemas: transaction.schemas,
+        writeset,
       },
     });
   }
@@ -153,7 +200,13 @@ export class Coordinator {
   failed(worker: number, retry: "now" | "later" | "never", error: ReplicationError): void {
     this.#lastErrors.set(worker, error);
     this.#retries++;
-    this.tell({ type: "failed", worker, retry, reason: error.message });
+    this.tell({ type: "failed", worker, retry, isConflict: error.code === "CONFLICT", reason: error.message });
+  }
+
+  committed(worker: number): void {
+    const slot = this.#scheduler.slots[worker];
+    if (slot?.run !== undefined) this.#held.commit(slot.run.ordinals, worker);
+    this.tell({ type: "committed", worker });
   }
 
   /** Inputs that arise while effects are carried out wait their turn: `step` is never entered twice. */
@@ -168,6 +221,7 @@ export class Coordinator {
     } finally {
       this.#stepping = false;
     }
+    if (input.type !== "transaction") this.#options.onStep();
   }
 
   stop(): void {
@@ -177,14 +231,21 @@ export class Coordinator {
   #carryOut(effect: SchedulerEffect): void {
     switch (effect.type) {
       case "execute":
-        void this.#worker(effect.worker).execute(this.#job(effect.run));
+        void this.#worker(effect.worker).execute(this.#job(effect.worker, effect.run, undefined));
         return;
       case "prepare":
-        this.#worker(effect.worker).prepare(this.#job(effect.run));
+        this.#worker(effect.worker).prepare(
+          this.#job(effect.worker, effect.run, this.#scheduler.slots[effect.worker]?.run),
+        );
         return;
       case "commit":
         void this.#worker(effect.worker).commit(effect.next !== undefined);
         return;
+      case "rollback":
+        void this.#worker(effect.worker).rollback();
+        return;
+      case "retire":
+        return this.#options.onRetire(effect.worker);
       case "advance":
         return this.#advance(effect.lowWater);
       case "wake":
@@ -207,37 +268,24 @@ export class Coordinator {
     }
   }
 
-  #job(run: Run): Job {
-    const progress = copyProgress(this.#progress);
-    const transactions: Transaction[] = [];
-    let intent: Intent | undefined;
-    for (let ordinal = this.#scheduler.lowWater + 1; ordinal <= run.last; ordinal++) {
-      const transaction = this.#transaction(ordinal);
-      if (ordinal === run.first && this.#intent?.after === String(progress.transactions)) intent = this.#intent;
-      if (ordinal >= run.first) transactions.push(transaction);
-      advance(progress, transaction);
-    }
-    const checkpoint: Checkpoint = {
-      source: progress.source,
-      gtids: gtidText(progress.gtids),
-      transactions: progress.transactions,
-    };
+  #job(worker: number, run: Run, behind: Run | undefined): Job {
+    const transactions = run.ordinals.map((ordinal) => this.#held.get(ordinal));
     if (run.attempt === 1) this.#runs++;
-    return { run, transactions, checkpoint, intent };
+    const isIntended = run.atTurn && this.#intent?.after === String(this.#held.low.transactions);
+    return {
+      run,
+      transactions,
+      checkpoint: this.#held.checkpoint(worker, run, behind),
+      before: () => this.#held.lowCheckpoint(),
+      intent: isIntended ? this.#intent : undefined,
+    };
   }
 
   #advance(lowWater: number): void {
-    let relayEnd: RelayPosition | undefined;
-    for (const [ordinal, transaction] of this.#transactions) {
-      if (ordinal > lowWater) break;
-      advance(this.#progress, transaction);
-      this.#transactions.delete(ordinal);
-      this.#rows += transaction.rows;
-      this.#applied++;
-      relayEnd = transaction.relayEnd;
-    }
+    const { transactions, rows, relayEnd } = this.#held.advance(lowWater);
+    this.#rows += rows;
+    this.#applied += transactions;
     this.#lastTrouble = undefined;
-    assert(relayEnd !== undefined, "the low-water mark moves over at least one transaction");
     this.#options.onAdvance(relayEnd);
     this.nudge();
   }
@@ -246,11 +294,5 @@ export class Coordinator {
     const worker = this.#workers[index];
     assert(worker !== undefined, "the scheduler knows only workers that exist");
     return worker;
-  }
-
-  #transaction(ordinal: number): Transaction {
-    const transaction = this.#transactions.get(ordinal);
-    assert(transaction !== undefined, "a transaction is kept until the low-water mark has passed it");
-    return transaction;
   }
 }

@@ -1,17 +1,22 @@
 import { randomUUID } from "node:crypto";
+import { addWorkerRows } from "../apply/checkpoint.ts";
+import { interrupt, LockWaits } from "../apply/lock-waits.ts";
 import { Worker } from "../apply/worker.ts";
 import type { BodyBatches } from "../apply/worker-session.ts";
 import { systemClock } from "../base/clock.ts";
 import { ReplicationError } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
 import type { RelayLog } from "../relay/relay-log.ts";
-import { singlePolicy } from "../schedule/policies/single.ts";
+import { POLICIES } from "../schedule/policies/policies.ts";
+import type { Policy } from "../schedule/policy.ts";
 import { Receiver } from "../source/receiver.ts";
 import { bodyEvents } from "../transaction/body-events.ts";
 import type { TableFilter } from "../transaction/body.ts";
 import type { RelayPosition, Transaction } from "../transaction/transaction.ts";
+import type { Session } from "../wire/session.ts";
 import { Coordinator } from "./coordinator.ts";
 import { Feed } from "./feed.ts";
+import { LockBreaker } from "./lock-breaker.ts";
 import type { EngineOptions } from "./options.ts";
 import { comparePositions, type Goal, isReached, parseGtids } from "./progress.ts";
 import { describeEngine, type EngineParts } from "./snapshot.ts";
@@ -19,10 +24,13 @@ import { findGoal, findStart, openRelay, receiverStart, replicaUuid } from "./st
 import type { EngineStatus, PausePosition } from "./status.ts";
 import { tableFilter } from "./table-filter.ts";
 import { Target } from "./target.ts";
+import { Writesets } from "./writesets.ts";
 
 /** Room is made in the relay log at most this often: it is some deletions in a folder. */
 const PURGE_MS = 1_000;
 const BODY_BATCH_BYTES_MAX = 1024 * 1024;
+/** As many as the option allows. */
+export const WORKERS_MAX = 256;
 
 /**
  * One channel at work: receiver → relay log → feed → coordinator → workers. This file only wires them; decisions live in schedule/, and what is written on the target
@@ -40,7 +48,13 @@ export class Engine {
   readonly #receiver: Receiver;
   readonly #coordinator: Coordinator;
   readonly #feed: Feed;
-  readonly #workers: Worker[];
+  readonly #workers: Worker[] = [];
+  /** Workers that are no longer wanted, on their way out. */
+  readonly #leaving = new Set<Promise<void>>();
+  readonly #lockBreaker: LockBreaker;
+  #lockWaits: { session: Session; waits: Promise<LockWaits> } | undefined;
+  readonly #stopping: AbortController;
+  #wantedWorkers: number;
   readonly #until: Goal | undefined;
   #resolveDone: () => void = () => {};
   #rejectDone: (error: ReplicationError) => void = () => {};
@@ -57,6 +71,7 @@ export class Engine {
    * @throws ReplicationError FENCED, CHECKPOINT, CONFIG, RELAY_LOG, and those of connecting to the target
    */
   static async start(options: EngineOptions): Promise<Engine> {
+    checkCombination(options);
     const startedAtMs = systemClock.nowMs();
     const engineId = randomUUID();
     let fail: (error: ReplicationError) => void = () => {};
@@ -64,24 +79,37 @@ export class Engine {
     let relay: RelayLog | undefined;
     try {
       const until = await findGoal(options);
-      const { progress, intent } = await findStart(options, target, engineId);
+      const { progress, ahead, intent } = await findStart(options, target, engineId);
       const opened = await openRelay(options, progress);
       relay = opened.relay;
+      const policy: Policy = POLICIES[options.policy].make({ historySize: options.writesetHistory });
       const coordinator = new Coordinator({
         scheduler: {
           workers: options.workers,
-          policy: singlePolicy(),
+          policy,
           commitOrder: options.commitOrder,
+          dependency: options.dependency,
           packTransactionsMax: options.gtid === "preserve" ? 1 : options.packTransactionsMax,
           packBytesMax: options.packBytesMax,
           packMsMax: options.packMsMax,
           retriesMax: options.transactionRetries,
+          resolvesConflicts: options.onConflict !== "stop",
         },
         progress,
+        writesCheckpoints: options.gtid === "own",
         intent,
         clock: systemClock,
         onAdvance: (relayEnd) => engine.#advanced(relayEnd),
+        onRetire: (worker) => engine.#retire(worker),
+        onStep: () => engine.#lockBreaker.arm(),
         onFatal: (error) => fail(error),
+      });
+      const stopping = new AbortController();
+      const writesets = new Writesets({
+        session: () => target.session,
+        hash: options.writesetHash,
+        log: options.log,
+        signal: stopping.signal,
       });
       const filter = tableFilter(options.copiedTables ?? []);
       const engine: Engine = new Engine(options, {
@@ -92,6 +120,8 @@ export class Engine {
         coordinator,
         until,
         filter,
+        policy,
+        stopping,
         receiver: new Receiver({
           source: options.source,
           relay,
@@ -111,6 +141,10 @@ export class Engine {
           bytesInMemoryMax: options.transactionBytesInMemoryMax,
           tableFilter: filter,
           coordinator,
+          policy,
+          writesets,
+          ahead,
+          skip: new Set(options.skip),
           onSkipped: (transaction) => engine.#skipped(transaction),
           onReached: () => engine.#reached(),
         }),
@@ -137,6 +171,8 @@ export class Engine {
       feed: Feed;
       until: Goal | undefined;
       filter: TableFilter;
+      policy: Policy;
+      stopping: AbortController;
     },
   ) {
     this.#options = options;
@@ -150,12 +186,22 @@ export class Engine {
       this.#resolveDone = resolve;
       this.#rejectDone = reject;
     });
-    this.#workers = Array.from({ length: options.workers }, (_, worker) => this.#makeWorker(worker, parts));
+    this.#wantedWorkers = options.workers;
+    this.#stopping = parts.stopping;
     this.#coordinator.use(this.#workers);
+    this.#lockBreaker = new LockBreaker({
+      slots: () => this.#coordinator.slots,
+      connectionIds: () => this.#workers.map((worker) => worker.connectionId),
+      readLockWaits: async (ids) => (await this.#lockWaitsOf(parts.target.session)).read(ids),
+      onLockWait: (waiter, blockers) => this.#coordinator.tell({ type: "lock-wait", waiter, blockers }),
+      clock: systemClock,
+      log: options.log,
+    });
     this.#parts = {
       ...parts,
       options,
       workers: this.#workers,
+      wantedWorkers: () => this.#wantedWorkers,
       state: "running",
       skipped: 0,
       error: undefined,
@@ -205,17 +251,57 @@ export class Engine {
     this.#coordinator.nudge();
   }
 
+  /**
+   * From now on applies with so many workers. New ones connect, those that are too many finish what they have; the stream goes on meanwhile.
+   * @throws ReplicationError CONFIG, FENCED, and those of the target's session
+   */
+  async setWorkers(count: number): Promise<void> {
+    if (!Number.isInteger(count) || count < 1 || count > WORKERS_MAX) {
+      throw new ReplicationError("CONFIG", `${count} is no number of workers`, {
+        hint: `give a whole number from 1 to ${WORKERS_MAX}`,
+      });
+    }
+    if (this.#ending !== undefined) throw new ReplicationError("STOPPED", "the engine is ending");
+    const { target, engineId } = this.#parts;
+    const { channel, gtid } = this.#options;
+    if (gtid === "own") await addWorkerRows(target.session, { channel, engineId, workers: count });
+    this.#wantedWorkers = count;
+    this.#coordinator.tell({ type: "workers", count });
+    this.#startWorkers();
+    this.#options.log.info(`applying with ${count} ${count === 1 ? "worker" : "workers"} from now on`);
+  }
+
+  #startWorkers(): void {
+    for (let worker = 0; worker < this.#wantedWorkers; worker++) {
+      const present = this.#workers[worker];
+      if (present !== undefined && present.status().phase !== "stopped") continue;
+      const started = this.#makeWorker(worker);
+      this.#workers[worker] = started;
+      void started.start();
+    }
+  }
+
+  /** A session that was lost takes what was known of it along. */
+  async #lockWaitsOf(session: Session): Promise<LockWaits> {
+    if (this.#lockWaits?.session !== session) this.#lockWaits = { session, waits: LockWaits.open(session) };
+    return this.#lockWaits.waits;
+  }
+
+  #retire(worker: number): void {
+    const leaving = this.#workers[worker]?.stop() ?? Promise.resolve();
+    this.#leaving.add(leaving);
+    void leaving.finally(() => this.#leaving.delete(leaving));
+  }
+
   #run(): void {
-    for (const worker of this.#workers) void worker.start();
+    this.#startWorkers();
     this.#receiving = this.#receiver.run().catch((error: unknown) => this.#fail(error));
     this.#feed.run().catch((error: unknown) => this.#fail(error));
     this.#checkUntil();
   }
 
-  #makeWorker(
-    worker: number,
-    { target, engineId, relay, filter }: { target: Target; engineId: string; relay: RelayLog; filter: TableFilter },
-  ): Worker {
+  #makeWorker(worker: number): Worker {
+    const { target, engineId, relay, filter } = this.#parts;
     const coordinator = this.#coordinator;
     // What a worker warns of keeps it from applying: without a session it tells so again and again, and the status shows the last.
     const log: Log = {
@@ -239,13 +325,14 @@ export class Engine {
         ready: () => coordinator.tell({ type: "worker-ready", worker }),
         lost: () => coordinator.tell({ type: "worker-lost", worker }),
         executed: () => coordinator.tell({ type: "executed", worker }),
-        committed: () => coordinator.tell({ type: "committed", worker }),
+        committed: () => coordinator.committed(worker),
         failed: (_, retry, error) => {
           log.warn(`worker ${worker}: ${error.message}`, { retry, ...error.where });
           coordinator.failed(worker, retry, error);
         },
         fatal: (error) => this.#fail(error),
       },
+      interrupt: (connectionId) => interrupt(target.session, connectionId),
       log,
     });
   }
@@ -308,14 +395,26 @@ export class Engine {
     this.#parts.state = error === undefined ? "stopping" : "failed";
     this.#parts.error = error;
     this.#receiver.stop();
+    this.#stopping.abort();
     await this.#feed.close();
     if (error === undefined) await this.#coordinator.drain();
+    this.#lockBreaker.stop();
     this.#coordinator.stop();
     for (const worker of this.#workers) await worker.stop();
+    await Promise.all(this.#leaving);
     await this.#receiving;
     await this.#relay.close();
     await this.#target.close();
     if (error === undefined) this.#parts.state = "stopped";
+  }
+}
+
+/** @throws ReplicationError CONFIG for options that are right alone and wrong together */
+function checkCombination({ policy, commitOrder }: EngineOptions): void {
+  if (policy === "optimistic" && commitOrder === "relaxed") {
+    throw new ReplicationError("CONFIG", "policy optimistic finds its wrong guesses by the commit order, and needs it", {
+      hint: "use --commit-order preserve, or --policy writeset with --commit-order relaxed",
+    });
   }
 }
 

@@ -2,9 +2,16 @@ import type { RelayLog } from "../relay/relay-log.ts";
 import type { RelayReader } from "../relay/relay-reader.ts";
 import { Assembler } from "../transaction/assembler.ts";
 import type { TableFilter } from "../transaction/body.ts";
-import type { RelayPosition, SourcePosition, Transaction } from "../transaction/transaction.ts";
+import { isPackable } from "../apply/job.ts";
+import type { BinlogFormat } from "../binlog/format.ts";
+import type { AutoPolicy } from "../schedule/policies/auto.ts";
+import type { Policy } from "../schedule/policy.ts";
+import type { Writeset } from "../schedule/writeset.ts";
+import { describeId, type RelayPosition, type SourcePosition, type Transaction } from "../transaction/transaction.ts";
+import type { AppliedAhead } from "./ahead.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { advance, comparePositions, copyProgress, type Goal, isApplied, isReached, type Progress } from "./progress.ts";
+import type { Writesets } from "./writesets.ts";
 
 export interface FeedOptions {
   relay: RelayLog;
@@ -13,6 +20,12 @@ export interface FeedOptions {
   bytesInMemoryMax: number;
   tableFilter: TableFilter;
   coordinator: Coordinator;
+  policy: Policy & Partial<Pick<AutoPolicy, "see">>;
+  writesets: Writesets;
+  /** Applied beyond the checkpoint, by a former engine. */
+  ahead: AppliedAhead;
+  /** Transactions that the operator wants to be passed over, by GTID or `file:position`. */
+  skip: ReadonlySet<string>;
   /** A transaction that was found applied already: nothing is to be done, but the relay log before it is done with. */
   onSkipped: (transaction: Transaction) => void;
   /** `reached` moved on. */
@@ -36,6 +49,11 @@ export class Feed {
   #closed = false;
   /** Everything up to here was offered or was there before. */
   readonly #offered: Progress;
+  /** The server whose binlog is read, as the policy knows it. */
+  #seen: BinlogFormat | undefined;
+  /** Something was offered that may define a table anew. */
+  #definesTables = false;
+  #passedOver = 0;
 
   constructor(options: FeedOptions) {
     this.#options = options;
@@ -51,6 +69,16 @@ export class Feed {
 
   get ignoredEvents(): number {
     return this.#assembler.ignoredEvents;
+  }
+
+  /** Transactions that `skip` names. */
+  get passedOver(): number {
+    return this.#passedOver;
+  }
+
+  /** The server whose binlog is applied, once there was a transaction. */
+  get seen(): BinlogFormat | undefined {
+    return this.#seen;
   }
 
   get offered(): Readonly<Progress> {
@@ -120,13 +148,51 @@ export class Feed {
     this.#waiting = transaction;
     if (this.#isHeld()) this.#options.onReached();
     while (!this.#closed && this.#isHeld()) await new Promise<void>((resolve) => (this.#wake = resolve));
-    while (!this.#closed && !coordinator.hasRoom) {
-      await Promise.race([coordinator.change(), new Promise<void>((resolve) => (this.#wake = resolve))]);
-    }
+    await this.#until(() => coordinator.hasRoom);
+    if (this.#closed) return;
+    const number = this.#offered.transactions + 1n;
+    const applied = this.#options.ahead.has({ number, transaction });
+    const offered = this.#isToSkip(transaction) ? emptied(transaction) : transaction;
+    const writeset = applied ? undefined : await this.#writesetOf(offered);
     this.#waiting = undefined;
     if (this.#closed) return;
-    coordinator.offer(transaction);
+    if (transaction.kind === "ddl" || transaction.kind === "mixed") this.#definesTables = true;
+    coordinator.offer({ transaction: offered, writeset, applied });
     advance(this.#offered, transaction);
+  }
+
+  /** @returns undefined when the policy has no use for one */
+  async #writesetOf(transaction: Transaction): Promise<Writeset | undefined> {
+    const { policy, writesets, coordinator } = this.#options;
+    const { format } = transaction;
+    if (this.#seen !== format) {
+      this.#seen = format;
+      policy.see?.(format.flavour, format.serverVersion);
+    }
+    if (!policy.needsWriteset || !isPackable(transaction)) return undefined;
+    if (this.#definesTables) {
+      // Keys are those of the target's tables, which are not the ones of this transaction before the definition is applied.
+      await this.#until(() => coordinator.idle);
+      if (this.#closed) return undefined;
+      this.#definesTables = false;
+      writesets.forget();
+    }
+    return writesets.of(transaction);
+  }
+
+  async #until(condition: () => boolean): Promise<void> {
+    while (!this.#closed && !condition()) {
+      await Promise.race([this.#options.coordinator.change(), new Promise<void>((resolve) => (this.#wake = resolve))]);
+    }
+  }
+
+  #isToSkip({ id, start, end }: Transaction): boolean {
+    const { skip } = this.#options;
+    if (skip.size === 0) return false;
+    const names = [describeId(id), ...[start, end].map(({ file, position }) => `${file}:${position}`)];
+    if (!names.some((name) => skip.has(name))) return false;
+    this.#passedOver++;
+    return true;
   }
 
   #isHeld(): boolean {
@@ -134,3 +200,14 @@ export class Feed {
     return this.#hold !== undefined && this.#hold.some((goal) => this.isReached(goal));
   }
 }
+
+/** Its identity counts; what it changes is left out. */
+const emptied = (transaction: Transaction): Transaction => ({
+  ...transaction,
+  kind: "empty",
+  body: { events: [] },
+  rows: 0,
+  eventBytes: 0,
+  tables: new Set(),
+  schemas: new Set(),
+});

@@ -1,5 +1,6 @@
 import type { Log } from "../base/log.ts";
 import type { ServerAddress } from "../base/server-url.ts";
+import type { PolicyName } from "../schedule/policies/policies.ts";
 import type { CopiedTable } from "./table-filter.ts";
 
 /** Everything an engine needs to know. The command line, environment and options file all end in this (cli/config.ts has the defaults and their reasons). */
@@ -14,7 +15,11 @@ export interface EngineOptions {
   startFrom: string | undefined;
   serverId: number;
   workers: number;
-  policy: "single";
+  policy: PolicyName;
+  dependency: "graph" | "low-water-mark";
+  /** Of the writeset policies. */
+  writesetHistory: number;
+  writesetHash: "xxhash64" | "murmur32";
   commitOrder: "preserve" | "relaxed";
   gtid: "own" | "preserve";
   semiSync: boolean;
@@ -27,6 +32,10 @@ export interface EngineOptions {
   relayFileBytesMax: number;
   relayTotalBytesMax: number;
   transactionRetries: number;
+  /** What becomes of rows that are missing or already there. */
+  onConflict: "stop" | "skip" | "overwrite";
+  /** Transactions to pass over, by GTID, or by `file:position` of where they start or end. */
+  skip: readonly string[];
   heartbeatMs: number;
   /** Stop by itself once this source position (GTID set, GTID position or file:position) is applied, or when caught up with the source's end at start. */
   until: string | undefined;

@@ -1,3 +1,4 @@
+import type { Checkpoint } from "../apply/checkpoint.ts";
 import { unreachable } from "../base/assert.ts";
 import { MariadbGtidPosition } from "../gtid/mariadb.ts";
 import { GtidSet } from "../gtid/mysql.ts";
@@ -45,6 +46,12 @@ export function showGtids(gtids: GtidState): string {
 
 /** One that `advance` can change without changing the original. */
 export const copyProgress = (progress: Progress): Progress => ({ ...progress, gtids: copyGtids(progress.gtids) });
+
+export const checkpointOf = (progress: Progress): Checkpoint => ({
+  source: progress.source,
+  gtids: gtidText(progress.gtids),
+  transactions: progress.transactions,
+});
 
 /** Changes `progress` to what it is once this transaction, which follows it, is applied too. */
 export function advance(progress: Progress, { id, end }: Transaction): void {

@@ -3,6 +3,11 @@ import { type ReplicationError } from "../base/error.ts";
 import { describeAddress } from "../base/server-url.ts";
 import type { RelayLog } from "../relay/relay-log.ts";
 import type { Receiver } from "../source/receiver.ts";
+import { explainChoice } from "../schedule/policies/auto.ts";
+import { POLICIES } from "../schedule/policies/policies.ts";
+import type { Policy } from "../schedule/policy.ts";
+import { noTimes, type WorkerSlot, type WorkerTimes } from "../schedule/slots.ts";
+import type { TableFilter } from "../transaction/body.ts";
 import { describeId, type SourcePosition } from "../transaction/transaction.ts";
 import { VERSION } from "../version.ts";
 import type { Coordinator } from "./coordinator.ts";
@@ -24,7 +29,10 @@ export interface EngineParts {
   receiver: Receiver;
   coordinator: Coordinator;
   feed: Feed;
+  filter: TableFilter;
+  policy: Policy;
   workers: readonly Worker[];
+  wantedWorkers: () => number;
   skipped: number;
 }
 
@@ -64,13 +72,18 @@ export function describeEngine(parts: EngineParts, nowMs: number): EngineStatus 
       queuedTransactions: counts.queuedTransactions,
       queuedBytes: counts.queuedBytes,
     },
-    workers: parts.workers.map((worker, index) => describeWorker(worker, index)),
+    workers: describeWorkers(parts),
     applied: {
       position: positionOf(progress, coordinator.idle ? feed.reached : progress.source),
       transactions: counts.applied,
       rows: counts.rows,
       runs: counts.runs,
       retries: counts.retries,
+      lockBreaks: counts.lockBreaks,
+      conflictsSkipped: sum(parts.workers, (worker) => worker.status().conflicts.skipped),
+      conflictsOverwritten: sum(parts.workers, (worker) => worker.status().conflicts.overwritten),
+      passedOver: feed.passedOver,
+      meanConcurrency: Math.round(counts.meanConcurrency * 100) / 100,
       skipped: parts.skipped,
       ignoredEvents: feed.ignoredEvents,
       lastError: coordinator.lastTrouble,
@@ -78,7 +91,9 @@ export function describeEngine(parts: EngineParts, nowMs: number): EngineStatus 
     lagMs: lagMs(parts, nowMs),
     backlogBytes: backlogBytes(parts),
     gtidMode: options.gtid,
-    policy: options.policy,
+    policy: parts.policy.name,
+    policyReason: policyReason(parts),
+    dependency: options.dependency,
     commitOrder: options.commitOrder,
     error: error === undefined ? undefined : describeFailure(error),
   };
@@ -103,15 +118,36 @@ function coordinatorState({ state, coordinator }: EngineParts): string {
     : "Waiting for replica workers to process their queues";
 }
 
-function describeWorker(worker: Worker, index: number): WorkerStatus {
+function policyReason({ options, feed }: EngineParts): string {
+  if (options.policy !== "auto") return `as chosen: ${POLICIES[options.policy].describe}`;
+  const { seen } = feed;
+  return seen === undefined
+    ? "it is chosen by the first transaction of the source"
+    : explainChoice(seen.flavour, seen.serverVersion);
+}
+
+const sum = (workers: readonly Worker[], of: (worker: Worker) => number): number =>
+  workers.reduce((total, worker) => total + of(worker), 0);
+
+function describeWorkers({ workers, coordinator }: EngineParts): WorkerStatus[] {
+  const { slots, isQueueEmpty } = coordinator;
+  return workers.flatMap((worker, index) => {
+    const { slot, times } = slots[index] ?? { slot: undefined, times: noTimes() };
+    return slot === undefined || slot.phase === "retired"
+      ? []
+      : [describeWorker(worker, index, stateOf(worker, slot, isQueueEmpty), times)];
+  });
+}
+
+function describeWorker(worker: Worker, index: number, state: string, times: WorkerTimes): WorkerStatus {
   const { phase, sinceMs, job, eventBytesApplied, committedTransactions, retries } = worker.status();
   const first = job?.transactions[0];
   const rowsTotal = job?.run.rows ?? 0;
-  const eventBytes = (job?.transactions ?? []).reduce((sum, transaction) => sum + transaction.eventBytes, 0);
+  const eventBytes = (job?.transactions ?? []).reduce((bytes, transaction) => bytes + transaction.eventBytes, 0);
   const share = eventBytes === 0 ? 0 : Math.min(1, eventBytesApplied / eventBytes);
   return {
     worker: index,
-    state: WORKER_STATES[phase],
+    state,
     sinceMs,
     gtid: first === undefined ? undefined : describeId(first.id),
     transactionsInRun: job?.transactions.length ?? 0,
@@ -119,15 +155,34 @@ function describeWorker(worker: Worker, index: number): WorkerStatus {
     rowsTotal,
     committedTransactions,
     retries,
+    times: { ...times },
   };
 }
 
-/** In the words of the servers' process list (sql/mysqld.cc, stage_replica_… and stage_waiting_…). */
+/** In the words of the servers' process list (sql/mysqld.cc, stage_replica_… and stage_waiting_…), where a server has such a state. */
+function stateOf(worker: Worker, slot: WorkerSlot, isQueueEmpty: boolean): string {
+  const { phase } = worker.status();
+  if (phase === "connecting") return "Connecting to target";
+  switch (slot.phase) {
+    case "idle":
+      return isQueueEmpty
+        ? "Waiting for an event from Coordinator"
+        : "Waiting for dependent transaction to commit";
+    case "backing-off":
+      return slot.forTurn ? "Waiting for preceding transaction to commit" : "Waiting to retry transaction";
+    case "rolling-back":
+      return "Rolling back for an earlier transaction";
+    default:
+      return WORKER_STATES[phase];
+  }
+}
+
 const WORKER_STATES = {
   connecting: "Connecting to target",
   idle: "Waiting for an event from Coordinator",
   executing: "Executing event",
   executed: "Waiting for preceding transaction to commit",
+  "rolling-back": "Rolling back for an earlier transaction",
   committing: "Waiting for handler commit",
   stopped: "Stopped",
 } as const;

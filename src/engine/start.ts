@@ -9,6 +9,7 @@ import { connectSource } from "../source/connect.ts";
 import { readNow, type SourceNow } from "../source/now.ts";
 import { parseStartPoint, type StartPoint } from "../source/start-point.ts";
 import type { RelayPosition } from "../transaction/transaction.ts";
+import { AppliedAhead } from "./ahead.ts";
 import type { EngineOptions } from "./options.ts";
 import { type Goal, gtidText, parseGtids, type Progress } from "./progress.ts";
 import type { Target } from "./target.ts";
@@ -18,6 +19,8 @@ const NO_FILE = { file: "", position: 0 };
 
 export interface Start {
   progress: Progress;
+  /** Applied beyond `progress`, by a former engine that applied out of order. */
+  ahead: AppliedAhead;
   intent: Intent | undefined;
 }
 
@@ -27,8 +30,12 @@ export interface Start {
  * @throws ReplicationError CHECKPOINT, CONFIG, those of connecting to the source
  */
 export async function findStart(options: EngineOptions, target: Target, engineId: string): Promise<Start> {
-  if (options.gtid === "preserve") return { progress: await executedOnTarget(target), intent: undefined };
-  const { checkpoint, intent } = await target.readCheckpoints();
+  if (options.gtid === "preserve") {
+    return { progress: await executedOnTarget(target), ahead: AppliedAhead.parse([]), intent: undefined };
+  }
+  const stored = await target.readCheckpoints();
+  const { checkpoint, intent } = stored;
+  const ahead = AppliedAhead.parse(stored.ahead);
   const progress = checkpoint === undefined ? await newChannel(options) : progressOf(checkpoint);
   if (checkpoint !== undefined && options.startFrom !== undefined) {
     options.log.info(
@@ -41,12 +48,17 @@ export async function findStart(options: EngineOptions, target: Target, engineId
   }
   // A start that somebody gave is no checkpoint before the source has accepted it: a wrong one can be corrected. `now` comes from the source itself, and must not move.
   const isKnown = checkpoint !== undefined || options.startFrom === "now";
-  await takeOver(target.session, options.channel, engineId, options.workers, {
-    source: isKnown ? progress.source : NO_FILE,
-    gtids: isKnown ? gtidText(progress.gtids) : "",
-    transactions: progress.transactions,
-  });
-  return { progress, intent };
+  await takeOver(
+    target.session,
+    { channel: options.channel, engineId, workers: options.workers },
+    {
+      source: isKnown ? progress.source : NO_FILE,
+      gtids: isKnown ? gtidText(progress.gtids) : "",
+      transactions: progress.transactions,
+    },
+    ahead.toString(),
+  );
+  return { progress, ahead, intent };
 }
 
 const progressOf = ({ source, gtids, transactions }: Checkpoint): Progress => ({

@@ -1,4 +1,5 @@
 import type { ErrorCode, Where } from "../base/error.ts";
+import type { WorkerTimes } from "../schedule/slots.ts";
 import type { SourcePosition } from "../transaction/transaction.ts";
 
 /** A position as people and scripts read it: file and byte offset, and the GTID set (MySQL) or position (MariaDB) when there are GTIDs. */
@@ -47,6 +48,15 @@ export interface EngineStatus {
     rows: number;
     runs: number;
     retries: number;
+    /** Runs rolled back because an earlier transaction waited for their locks. */
+    lockBreaks: number;
+    /** Rows that were missing or already there, by what became of them as `on-conflict` says. */
+    conflictsSkipped: number;
+    conflictsOverwritten: number;
+    /** Transactions passed over because `skip` names them. */
+    passedOver: number;
+    /** How many runs were executing or committing on the target at a time, on average over the time in which at least one was. */
+    meanConcurrency: number;
     /** Transactions that were found already applied after a restart and skipped. */
     skipped: number;
     ignoredEvents: number;
@@ -58,7 +68,10 @@ export interface EngineStatus {
   /** Bytes of source binlog received but not yet applied. */
   backlogBytes: number;
   gtidMode: "own" | "preserve";
+  /** The policy at work; `policyReason` says why it is this one. */
   policy: string;
+  policyReason: string;
+  dependency: "graph" | "low-water-mark";
   commitOrder: "preserve" | "relaxed";
   error: { code: ErrorCode; message: string; where: Where; hint: string | undefined } | undefined;
 }
@@ -75,4 +88,6 @@ export interface WorkerStatus {
   rowsTotal: number;
   committedTransactions: number;
   retries: number;
+  /** Milliseconds since the engine started, by what the worker did or waited for. */
+  times: WorkerTimes;
 }

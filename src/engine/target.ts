@@ -1,7 +1,7 @@
 import type { Log } from "../base/log.ts";
 import { ReplicationError } from "../base/error.ts";
 import type { ServerAddress } from "../base/server-url.ts";
-import { CHECKPOINT_DDL, readCheckpoints, type StoredCheckpoints } from "../apply/checkpoint.ts";
+import { addCheckpointColumns, CHECKPOINT_DDL, readCheckpoints, type StoredCheckpoints } from "../apply/checkpoint.ts";
 import { readTargetFacts, type RowsSession, type TargetFacts } from "../apply/statement/target.ts";
 import { openControlSession } from "../apply/target-session.ts";
 import type { Session } from "../wire/session.ts";
@@ -32,6 +32,7 @@ export class Target {
     const session = await openControlSession(address, channel);
     try {
       for (const sql of CHECKPOINT_DDL) await session.execute(sql);
+      await addCheckpointColumns(session);
       const facts = await readTargetFacts(rowsSession(session));
       const gtidModeOn = facts.flavour === "mysql" && (await session.queryValue("SELECT @@GLOBAL.gtid_mode")) === "ON";
       return new Target(session, { address, channel, log, onFatal, facts, gtidModeOn });

@@ -44,6 +44,7 @@ interface Open {
   lastCommitted: number;
   sequenceNumber: number;
   commitId: bigint | undefined;
+  sessionId: number | undefined;
   mariadbFlags: Transaction["mariadbFlags"];
   alter: "start" | "commit" | "rollback" | undefined;
   committedAtUs: number;
@@ -172,6 +173,8 @@ export class Assembler {
       throw new ReplicationError("GRAMMAR", "an event of a transaction came before the transaction's first event");
     }
     open.bytes += bytes;
+    // The first field of a Query event, BEGIN mostly.
+    if (eventType(event) === EVENT_TYPE.QUERY) open.sessionId ??= event.readUInt32LE(format.headerLength);
     if (content) this.#content(open, event, format, fact);
     this.#xa(open, event, format, fact);
     return ending === undefined ? undefined : this.#finish(open, event, format, ending, relayNext);
@@ -188,6 +191,7 @@ export class Assembler {
       lastCommitted: 0,
       sequenceNumber: 0,
       commitId: undefined,
+      sessionId: undefined,
       mariadbFlags: undefined,
       alter: undefined,
       committedAtUs: 0,
@@ -281,6 +285,7 @@ export class Assembler {
       lastCommitted: open.lastCommitted,
       sequenceNumber: open.sequenceNumber,
       commitId: open.commitId,
+      sessionId: open.sessionId,
       mariadbFlags: open.mariadbFlags,
       committedAtUs: open.committedAtUs === 0 ? seconds * 1_000_000 : open.committedAtUs,
       ending,

@@ -71,6 +71,8 @@ export interface Transaction {
   sequenceNumber: number;
   /** MariaDB's commit id of a group commit; transactions with the same one ran together. */
   commitId: bigint | undefined;
+  /** The source's connection that ran it; undefined where the binlog does not tell (MariaDB's transactions of row events). */
+  sessionId: number | undefined;
   /** MariaDB's per-transaction flags: may it run beside others (FL_ALLOW_PARALLEL), did it wait on the source (FL_WAITED). */
   mariadbFlags:
     | { standalone: boolean; transactional: boolean; allowParallel: boolean; waited: boolean; ddl: boolean }

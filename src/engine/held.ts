@@ -1,0 +1,145 @@
+import { assert } from "../base/assert.ts";
+import type { Checkpoint, WorkerCheckpoint } from "../apply/checkpoint.ts";
+import type { Run } from "../schedule/scheduler-types.ts";
+import type { RelayPosition, Transaction } from "../transaction/transaction.ts";
+import { AppliedAhead, type Numbered } from "./ahead.ts";
+import { advance, checkpointOf, copyProgress, type Progress } from "./progress.ts";
+
+interface HeldTransaction {
+  transaction: Transaction;
+  /** Who committed it, while transactions before it are not. */
+  committedBy: number | undefined;
+}
+
+/**
+ * The transactions above the low-water mark, by the scheduler's ordinals, and what the target's checkpoint says once some of them are committed.
+ *
+ * Invariant: a worker's checkpoint claims only what is certain at its commit: what is committed now, its own run, and what its session commits before it. Claiming a
+ * transaction that another worker has at work would lose it in a crash.
+ */
+export class HeldTransactions {
+  readonly #held = new Map<number, HeldTransaction>();
+  readonly #preserve: boolean;
+  readonly #writes: boolean;
+  #low: Progress;
+  #lowOrdinal = 0;
+  /** The number of ordinal 0 since the channel began. */
+  readonly #base: bigint;
+  /** With the order preserved: where the last run's checkpoint ended, so that the next one's begins from there. */
+  #planned: { ordinal: number; progress: Progress } | undefined;
+  bytes = 0;
+
+  /** `writes`: the workers write checkpoints; with preserved GTIDs they do not. */
+  constructor(progress: Progress, { preserve, writes }: { preserve: boolean; writes: boolean }) {
+    this.#low = copyProgress(progress);
+    this.#base = progress.transactions;
+    this.#preserve = preserve;
+    this.#writes = writes;
+  }
+
+  /** Up to the low-water mark. A view: copy it to keep it. */
+  get low(): Readonly<Progress> {
+    return this.#low;
+  }
+
+  get size(): number {
+    return this.#held.size;
+  }
+
+  /** The first one above the low-water mark. */
+  get oldest(): Transaction | undefined {
+    return this.#held.values().next().value?.transaction;
+  }
+
+  get(ordinal: number): Transaction {
+    return this.#at(ordinal).transaction;
+  }
+
+  add(ordinal: number, transaction: Transaction): void {
+    const held = { transaction, committedBy: undefined };
+    this.#held.set(ordinal, held);
+    this.bytes += bytesOf(held);
+  }
+
+  /** They are on the target. Their events are no longer needed. */
+  commit(ordinals: readonly number[], worker: number): void {
+    for (const ordinal of ordinals) {
+      const held = this.#at(ordinal);
+      this.bytes -= bytesOf(held);
+      held.committedBy = worker;
+      // With the order preserved the low-water mark is about to pass it.
+      if (!this.#preserve) held.transaction = { ...held.transaction, body: { events: [] } };
+    }
+  }
+
+  /** The low-water mark is at `ordinal` now. @returns what it passed, and where our relay log is done with */
+  advance(ordinal: number): { transactions: number; rows: number; relayEnd: RelayPosition } {
+    let relayEnd: RelayPosition | undefined;
+    const passed = { transactions: 0, rows: 0 };
+    for (; this.#lowOrdinal < ordinal; this.#lowOrdinal++) {
+      const held = this.#at(this.#lowOrdinal + 1);
+      const { transaction } = held;
+      this.#held.delete(this.#lowOrdinal + 1);
+      this.bytes -= bytesOf(held);
+      advance(this.#low, transaction);
+      passed.transactions++;
+      passed.rows += transaction.rows;
+      relayEnd = transaction.relayEnd;
+    }
+    assert(relayEnd !== undefined, "the low-water mark moves over at least one transaction");
+    if (this.#planned !== undefined && this.#planned.ordinal < this.#lowOrdinal) this.#planned = undefined;
+    return { ...passed, relayEnd };
+  }
+
+  /** What the target holds now, as far as nothing is missing before it. */
+  lowCheckpoint(): Checkpoint {
+    return checkpointOf(this.#low);
+  }
+
+  /** What `worker` writes with `run`. `behind`: the run that its session commits before. */
+  checkpoint(worker: number, run: Run, behind: Run | undefined): WorkerCheckpoint {
+    const last = this.#base + BigInt(run.last);
+    if (!this.#writes) return { low: NOWHERE, ahead: "", last };
+    if (this.#preserve) return { low: checkpointOf(this.#progressAt(run.last)), ahead: "", last };
+    const own = new Set([...(behind?.ordinals ?? []), ...run.ordinals]);
+    const progress = copyProgress(this.#low);
+    let ordinal = this.#lowOrdinal + 1;
+    for (; this.#isCertain(ordinal, own); ordinal++) advance(progress, this.get(ordinal));
+    const ahead = AppliedAhead.of(this.#ownAbove(ordinal, worker, own));
+    return { low: checkpointOf(progress), ahead: ahead.toString(), last };
+  }
+
+  *#ownAbove(from: number, worker: number, own: ReadonlySet<number>): Generator<Numbered> {
+    for (const [ordinal, { transaction, committedBy }] of this.#held) {
+      if (ordinal < from || (committedBy !== worker && !own.has(ordinal))) continue;
+      yield { number: this.#base + BigInt(ordinal), transaction };
+    }
+  }
+
+  #isCertain(ordinal: number, own: ReadonlySet<number>): boolean {
+    return own.has(ordinal) || this.#held.get(ordinal)?.committedBy !== undefined;
+  }
+
+  /** With the order preserved everything up to `ordinal` is committed when `ordinal` is. */
+  #progressAt(ordinal: number): Progress {
+    const planned = this.#planned;
+    const isOnTheWay = planned !== undefined && planned.ordinal <= ordinal;
+    const progress = copyProgress(isOnTheWay ? planned.progress : this.#low);
+    for (let next = (isOnTheWay ? planned.ordinal : this.#lowOrdinal) + 1; next <= ordinal; next++) {
+      advance(progress, this.get(next));
+    }
+    this.#planned = { ordinal, progress };
+    return progress;
+  }
+
+  #at(ordinal: number): HeldTransaction {
+    const held = this.#held.get(ordinal);
+    assert(held !== undefined, "a transaction is kept until the low-water mark has passed it");
+    return held;
+  }
+}
+
+const NOWHERE: Checkpoint = { source: { file: "", position: 0 }, gtids: "", transactions: 0n };
+
+const bytesOf = ({ transaction: { body, eventBytes }, committedBy }: HeldTransaction): number =>
+  committedBy === undefined && "events" in body ? eventBytes : 0;
