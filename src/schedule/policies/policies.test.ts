@@ -7,6 +7,7 @@ import type { Dependencies, Policy } from "../policy.ts";
 import type { SchedulerTransaction } from "../scheduler-types.ts";
 import { EMPTY_WRITESET, type Writeset } from "../writeset.ts";
 import { logicalClockPolicy } from "./logical-clock.ts";
+import { OrdinalTable } from "./ordinal-table.ts";
 import { POLICIES, POLICY_NAMES } from "./policies.ts";
 import { WritesetHistory } from "./writeset-history.ts";
 import { writesetPolicy } from "./writeset.ts";
@@ -329,3 +330,32 @@ function closure(answers: readonly Dependencies[]): { isBefore(earlier: number, 
   }
   return { isBefore: (earlier, later) => before[later - 1]?.has(earlier) ?? false };
 }
+
+describe("the table of ordinals", () => {
+  test("answers as a Map does, through growing and clearing", () => {
+    const hashes = fc.oneof(fc.nat(40), fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }));
+    const steps = fc.array(fc.oneof({ weight: 300, arbitrary: hashes }, fc.constant("clear" as const)), {
+      maxLength: 3_000,
+      size: "max",
+    });
+    fc.assert(
+      fc.property(steps, (steps) => {
+        const table = new OrdinalTable();
+        const map = new Map<number, number>();
+        for (const [ordinal, step] of steps.entries()) {
+          if (step === "clear") {
+            table.clear();
+            map.clear();
+          } else {
+            if (table.get(step) !== (map.get(step) ?? -1)) throw new Error(`${step} before ${ordinal}`);
+            table.set(step, ordinal);
+            map.set(step, ordinal);
+          }
+        }
+        expect(table.size).toBe(map.size);
+        for (const [hash, ordinal] of map) if (table.get(hash) !== ordinal) throw new Error(`${hash} at the end`);
+      }),
+      { numRuns: 20 },
+    );
+  });
+});

@@ -1,4 +1,5 @@
 import type { Writeset } from "../writeset.ts";
+import { OrdinalTable } from "./ordinal-table.ts";
 
 /** Of the readers of a key since its last change, the newest this many are remembered one by one; of older ones, only that nothing up to the last of them may be passed. */
 const READERS_MAX = 8;
@@ -11,7 +12,7 @@ interface Readers {
 }
 
 interface Generation {
-  writers: Map<number, number>;
+  writers: OrdinalTable;
   readers: Map<number, Readers>;
   /** The last transaction that it holds a hash of. */
   newest: number;
@@ -54,8 +55,8 @@ export class WritesetHistory {
   /** Forgets all: everything up to this ordinal may be in conflict. */
   forget(ordinal: number): void {
     this.#forgotten = ordinal;
-    this.#young = generation();
-    this.#old = generation();
+    empty(this.#young);
+    empty(this.#old);
   }
 
   /**
@@ -67,15 +68,15 @@ export class WritesetHistory {
     const old = this.#old;
     let upTo = 0;
     for (const hash of reads) {
-      const writer = young.writers.get(hash) ?? old.writers.get(hash);
-      if (writer !== undefined) found.push(writer);
+      const writer = lastWriter(young, old, hash);
+      if (writer >= 0) found.push(writer);
     }
     const anyReaders = young.readers.size + old.readers.size > 0;
     for (const hash of writes) {
-      const writer = young.writers.get(hash) ?? old.writers.get(hash);
       const readers = anyReaders ? (young.readers.get(hash) ?? old.readers.get(hash)) : undefined;
       if (readers === undefined) {
-        if (writer !== undefined) found.push(writer);
+        const writer = lastWriter(young, old, hash);
+        if (writer >= 0) found.push(writer);
         continue;
       }
       // Each of the readers waits for the writer.
@@ -93,7 +94,7 @@ export class WritesetHistory {
     }
     const anyReaders = this.#young.readers.size + this.#old.readers.size > 0;
     for (const hash of writes) {
-      if (this.#young.writers.size >= this.#size && !this.#young.writers.has(hash)) this.#turn();
+      if (this.#young.writers.size >= this.#size && this.#young.writers.get(hash) < 0) this.#turn();
       this.#young.writers.set(hash, ordinal);
       this.#young.newest = ordinal;
       // Who comes now waits for this writer, and this writer waits for the readers.
@@ -117,9 +118,22 @@ export class WritesetHistory {
 
   #turn(): void {
     this.#forgotten = Math.max(this.#forgotten, this.#old.newest);
+    const emptied = this.#old;
     this.#old = this.#young;
-    this.#young = generation();
+    this.#young = emptied;
+    empty(emptied);
   }
 }
 
-const generation = (): Generation => ({ writers: new Map(), readers: new Map(), newest: 0 });
+function lastWriter(young: Generation, old: Generation, hash: number): number {
+  const writer = young.writers.get(hash);
+  return writer >= 0 ? writer : old.writers.get(hash);
+}
+
+const generation = (): Generation => ({ writers: new OrdinalTable(), readers: new Map(), newest: 0 });
+
+function empty(generation: Generation): void {
+  if (generation.writers.size > 0) generation.writers.clear();
+  generation.readers.clear();
+  generation.newest = 0;
+}
