@@ -8,6 +8,10 @@ export function localEngineSettings(): Omit<
 > {
   const { values } = readConfig(
     [
+      "policy",
+      "dependency",
+      "writesetHistory",
+      "writesetHash",
       "packTransactions",
       "packBytes",
       "packTime",
@@ -15,6 +19,7 @@ export function localEngineSettings(): Omit<
       "relayFileSize",
       "relayTotalSize",
       "transactionRetries",
+      "onConflict",
       "heartbeat",
     ],
     { flags: {}, environment: process.env, folder: process.cwd() },
@@ -22,7 +27,10 @@ export function localEngineSettings(): Omit<
   return {
     channel: "local",
     serverId: 3,
-    policy: "single",
+    policy: values.policy,
+    dependency: values.dependency,
+    writesetHistory: values.writesetHistory,
+    writesetHash: values.writesetHash,
     semiSync: false,
     packTransactionsMax: values.packTransactions,
     packBytesMax: values.packBytes,
@@ -31,6 +39,8 @@ export function localEngineSettings(): Omit<
     relayFileBytesMax: values.relayFileSize,
     relayTotalBytesMax: values.relayTotalSize,
     transactionRetries: values.transactionRetries,
+    onConflict: values.onConflict,
+    skip: [],
     heartbeatMs: values.heartbeat,
   };
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { duration, oneOf, onOff, onOffOr, size, text, wholeNumber } from "./values.ts";
+import { POLICIES, POLICY_NAMES, type PolicyName } from "../schedule/policies/policies.ts";
+import { duration, oneOf, onOff, onOffOr, size, text, transactionList, wholeNumber } from "./values.ts";
 
 /**
  * Every option of a replication, once: its type, default, flag, environment variable, key in abreast.yaml, help and page in docs/options.md all come
@@ -39,6 +40,9 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 const GIB = 1024 * MIB;
 const TIB = 1024 * GIB;
+
+/** The engine's bound (engine/engine.ts): each is a connection to the target. */
+const WORKERS_MAX = 256;
 
 const optionsSchema = z.object({
   source: text("write a URL like mysql://user:password@host:3306/?tls=on").register(optionNotes, {
@@ -131,16 +135,35 @@ const optionsSchema = z.object({
     why: "Off, since every commit of the source then waits for this machine's disk. The source needs its semi-sync plugin switched on.",
   }),
 
-  workers: wholeNumber(1, 256).prefault(1).register(optionNotes, {
+  workers: wholeNumber(1, WORKERS_MAX).prefault(4).register(optionNotes, {
     group: "Apply",
     placeholder: "NUMBER",
-    what: "sessions that apply on the target",
-    why: "Policy `single` keeps one session busy; more only wait. It is packing that makes one session faster than the server's own sixteen.",
+    what: "sessions that apply on the target at most; abreast workers changes it while running",
+    why: "While transactions depend on each other, runs of many in one commit keep one session busy, and the others cost nothing but their connections. They join in when there is something independent: other tables, other rows, or a large transaction that takes long. More than 4 pay where the target's disk or the network is slow to answer.",
   }),
-  policy: oneOf("single").prefault("single").register(optionNotes, {
+  policy: oneOf(...(POLICY_NAMES as [PolicyName, ...PolicyName[]]))
+    .prefault("auto")
+    .register(optionNotes, {
+      group: "Apply",
+      placeholder: "POLICY",
+      what: `which transactions may run beside each other: ${POLICY_NAMES.join(", ")}`,
+      why: `\`abreast status\` shows which one is at work, and why. [parallel.md](parallel.md) has examples.\n\n${policyList()}`,
+    }),
+  dependency: oneOf("graph", "low-water-mark").prefault("graph").register(optionNotes, {
     group: "Apply",
-    what: "which transactions may run beside each other",
-    why: "`single` runs one after the other, and needs to know nothing about the tables.",
+    what: "whether one transaction that waits holds up those behind it",
+    why: "With `graph` each waits for those that it depends on, and nothing else. `low-water-mark` is the servers' way, for comparison: it waits until everything up to the latest of them is committed, and nothing behind it begins meanwhile.",
+  }),
+  writesetHistory: wholeNumber(1, 1_000_000).prefault(25_000).register(optionNotes, {
+    group: "Apply",
+    placeholder: "NUMBER",
+    what: "most keys that the writeset policies remember",
+    why: "The server's own default (`binlog_transaction_dependency_history_size`). When it is full everything is forgotten, and what comes next waits for all before it.",
+  }),
+  writesetHash: oneOf("xxhash64", "murmur32").prefault("xxhash64").register(optionNotes, {
+    group: "Apply",
+    what: "how the writeset policies shorten keys",
+    why: "Two keys with the same hash make one transaction wait for nothing; with 32 bits that happens in a history of this size, with 64 it does not. `murmur32` is what MySQL 5.7 and 8.0 could be set to.",
   }),
   commitOrder: oneOf("preserve", "relaxed").prefault("preserve").register(optionNotes, {
     group: "Apply",
@@ -184,6 +207,17 @@ const optionsSchema = z.object({
     what: "how often a transaction is tried again after a deadlock or a lock wait",
     why: "The server's own default (`replica_transaction_retries`).",
   }),
+  onConflict: oneOf("stop", "skip", "overwrite").prefault("stop").register(optionNotes, {
+    group: "Apply",
+    what: "what becomes of a row that is missing on the target, or already there with other values",
+    why: "Such a row says that the target is not what the source was, and `stop` leaves it to you to find out why. `skip` leaves the row out and goes on; `overwrite` makes the target have what the source has. Both are counted, and `abreast status` shows how often they were used.",
+  }),
+  skip: transactionList().optional().register(optionNotes, {
+    group: "Apply",
+    placeholder: "LIST",
+    what: "transactions to pass over, by GTID or file:position, with commas between them",
+    why: "What they change is left out, and they count as applied: `abreast status` shows how many. A GTID set with ranges names several (`uuid:5-9`); a position is where the transaction starts or ends.",
+  }),
 
   relayFileSize: size(4 * KIB, GIB)
     .prefault("128M")
@@ -217,6 +251,11 @@ const optionsSchema = z.object({
     why: "`replicate` prints one object per line, each a whole status, every 10 s and once at the end.",
   }),
 });
+
+/** Markdown. */
+function policyList(): string {
+  return POLICY_NAMES.map((name) => `- \`${name}\`: ${POLICIES[name].describe}`).join("\n");
+}
 
 export type Options = z.output<typeof optionsSchema>;
 export type OptionName = keyof Options;

@@ -101,7 +101,7 @@ export class Replication implements Controlled {
   }
 
   #statusWithoutEngine(): EngineStatus {
-    const { channel, source, target, folder, semiSync, gtid, policy, commitOrder } = this.#options;
+    const { channel, source, target, folder, semiSync, gtid, policy, dependency, commitOrder } = this.#options;
     return {
       channel,
       engineId: "",
@@ -132,6 +132,11 @@ export class Replication implements Controlled {
         rows: 0,
         runs: 0,
         retries: 0,
+        lockBreaks: 0,
+        conflictsSkipped: 0,
+        conflictsOverwritten: 0,
+        passedOver: 0,
+        meanConcurrency: 0,
         skipped: 0,
         ignoredEvents: 0,
         lastError: undefined,
@@ -140,6 +145,8 @@ export class Replication implements Controlled {
       backlogBytes: 0,
       gtidMode: gtid,
       policy,
+      policyReason: "",
+      dependency,
       commitOrder,
       error: this.#error === undefined ? undefined : describeFailure(this.#error),
     };

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { ReplicationError } from "../base/error.ts";
+import { parseSkipList } from "./skip-list.ts";
 
 /**
  * The kinds of value an option can have. Each takes text (flags, environment) or the plain YAML value, and its issue message says how to write it
@@ -90,6 +92,19 @@ export function text(hint: string, pattern = /\S/) {
     const text = typeof value === "number" || typeof value === "bigint" ? String(value) : value;
     return typeof text === "string" && pattern.test(text) ? text : undefined;
   }, hint);
+}
+
+/** Transactions by name, a comma between two of them. */
+export function transactionList() {
+  return z.unknown().transform((value, context): string[] => {
+    try {
+      return parseSkipList(String(value));
+    } catch (error) {
+      if (!(error instanceof ReplicationError)) throw error;
+      context.issues.push({ code: "custom", message: `${error.message}: ${error.hint}`, input: value });
+      return z.NEVER;
+    }
+  });
 }
 
 export function oneOf<const W extends readonly [string, ...string[]]>(...words: W) {
