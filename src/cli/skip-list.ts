@@ -21,7 +21,7 @@ export function parseSkipList(text: string): string[] {
 function namesOf(part: string): string[] {
   const [, file, position] = PLACE.exec(part) ?? [];
   if (file !== undefined && position !== undefined) return [`${file}:${position}`];
-  if (MARIADB_GTID.test(part)) return [read(part, () => parseMariadbGtid.parse(part)).toString()];
+  if (MARIADB_GTID.test(part)) return [formatMariadbGtid(read(part, () => parseMariadbGtid(part)))];
   const set = read(part, () => GtidSet.parse(part));
   if (set.isEmpty) throw unreadable(part);
   if (set.size > TRANSACTIONS_MAX) throw tooMany();
