@@ -1,13 +1,15 @@
 import type { Policy } from "../../src/schedule/policy.ts";
-import { singlePolicy } from "../../src/schedule/policies/single.ts";
+import { POLICIES, POLICY_NAMES } from "../../src/schedule/policies/policies.ts";
 import { createScheduler, type SchedulerState, step } from "../../src/schedule/scheduler.ts";
 import type { Run, SchedulerEffect, SchedulerInput, SchedulerTransaction } from "../../src/schedule/scheduler-types.ts";
 import type { Writeset } from "../../src/schedule/writeset.ts";
 
-const POLICIES: Record<string, (historySize: number) => Policy> = {
-  single: singlePolicy,
-  free: freePolicy,
-};
+function makePolicy(wanted: string, historySize: number): Policy {
+  if (wanted === "free") return freePolicy();
+  const name = POLICY_NAMES.find((name) => name === wanted);
+  if (name === undefined) throw new Error(`no policy ${wanted}`);
+  return POLICIES[name].make({ historySize });
+}
 
 /**
  * Plays a text script against the scheduler. A script is a list of blocks: commands, a line `----`, what the scheduler answers, an empty line.
@@ -58,14 +60,13 @@ class Player {
     );
     const number = (name: string, otherwise: number): number => Number(options.get(name) ?? otherwise);
     if (command === "scheduler") {
-      const policy = POLICIES[options.get("policy") ?? "single"];
-      if (policy === undefined) throw new Error(`no policy ${options.get("policy")}`);
-      this.#needsWriteset = policy(1).needsWriteset;
+      const policy = makePolicy(options.get("policy") ?? "single", number("history", 25_000));
+      this.#needsWriteset = policy.needsWriteset;
       const workers = number("workers", 1);
       this.#state = createScheduler({
         startAfter: 0,
         workers,
-        policy: policy(number("history", 25_000)),
+        policy,
         commitOrder: options.get("order") === "relaxed" ? "relaxed" : "preserve",
         dependency: options.get("dependency") === "low-water-mark" ? "low-water-mark" : "graph",
         packTransactionsMax: number("pack", 100),
@@ -92,7 +93,13 @@ class Player {
       case "committed":
         return this.#step({ type: command, worker });
       case "failed":
-        return this.#step({ type: "failed", worker, retry: words[1] as "now", isConflict: words.includes("conflict"), reason: "as the script says" });
+        return this.#step({
+          type: "failed",
+          worker,
+          retry: words[1] as "now",
+          isConflict: words.includes("conflict"),
+          reason: "as the script says",
+        });
       case "lost":
         return this.#step({ type: "worker-lost", worker });
       case "ready":
@@ -184,7 +191,7 @@ function describeEffect(effect: SchedulerEffect): string {
 
 /** Hashes that a reader can follow: each name has its own. */
 function writesetOf(words: readonly string[], writes: readonly string[], reads: readonly string[]): Writeset {
-  const hash = (name: string): number => [...name].reduce((sum, letter) => sum * 131 + letter.charCodeAt(0), 7);
+  const hash = (name: string): number => Buffer.from(name).reduce((sum, byte) => sum * 131 + byte, 7);
   return {
     writes: writes.map(hash),
     reads: reads.map(hash),
@@ -209,7 +216,7 @@ function freePolicy(): Policy {
 /** `4-7`, and with gaps `4-5,7`. */
 function describeRun({ ordinals }: Run): string {
   const parts: string[] = [];
-  for (let at = 0; at < ordinals.length; ) {
+  for (let at = 0; at < ordinals.length;) {
     const from = ordinals[at] as number;
     let to = from;
     for (at++; ordinals[at] === to + 1; at++) to++;

@@ -73,6 +73,22 @@ describe("every policy", () => {
   }
 });
 
+describe("database", () => {
+  test("transactions of one schema are in order, and one that belongs to no single schema with all others", () => {
+    fc.assert(
+      fc.property(loads, (load) => {
+        const transactions = plain(load, 0);
+        const order = closure(ask(POLICIES.database.make(), transactions));
+        const isSingle = ({ barrier, schemas }: SchedulerTransaction) => !barrier && schemas.size === 1;
+        for (const [one, other] of pairs(transactions)) {
+          const together = isSingle(one) && isSingle(other) && [...one.schemas][0] !== [...other.schemas][0];
+          if (!together) expect(order.isBefore(one.ordinal, other.ordinal)).toBe(true);
+        }
+      }),
+    );
+  });
+});
+
 describe("writeset", () => {
   for (const name of ["writeset", "writeset-session"] as const) {
     test(`${name}: two transactions in conflict are always in order, with any size of history, without a clock`, () => {

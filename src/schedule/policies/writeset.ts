@@ -5,12 +5,9 @@ import { SourceClock } from "./source-clock.ts";
 import { WritesetHistory } from "./writeset-history.ts";
 
 export interface WritesetOptions {
-  /** Hashes that are remembered; the server's binlog_transaction_dependency_history_size. */
+  /** Hashes that are remembered: the server's binlog_transaction_dependency_history_size, 25,000 by default and 1,000,000 at most (`sql/sys_vars.cc`, 8.0). */
   historySize: number;
 }
-
-/** The server's default (`sql/sys_vars.cc`, binlog_transaction_dependency_history_size, 8.0). */
-export const HISTORY_SIZE_DEFAULT = 25_000;
 
 /**
  * MySQL 8.0's WRITESET tracking (`sql/rpl_trx_tracking.cc`, Writeset_trx_dependency_tracker), by writesets of our own, so for any source. A transaction that changes a key
