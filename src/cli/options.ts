@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { WORKERS_MAX } from "../engine/engine.ts";
 import { POLICIES, POLICY_NAMES, type PolicyName } from "../schedule/policies/policies.ts";
 import { duration, oneOf, onOff, onOffOr, size, text, transactionList, wholeNumber } from "./values.ts";
 
@@ -40,9 +41,6 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 const GIB = 1024 * MIB;
 const TIB = 1024 * GIB;
-
-/** The engine's bound (engine/engine.ts): each is a connection to the target. */
-const WORKERS_MAX = 256;
 
 const optionsSchema = z.object({
   source: text("write a URL like mysql://user:password@host:3306/?tls=on").register(optionNotes, {
@@ -158,12 +156,12 @@ const optionsSchema = z.object({
     group: "Apply",
     placeholder: "NUMBER",
     what: "most keys that the writeset policies remember",
-    why: "The server's own default (`binlog_transaction_dependency_history_size`). When it is full everything is forgotten, and what comes next waits for all before it.",
+    why: "The server's own default (`binlog_transaction_dependency_history_size`). Twice as many are held; when that is full the older half is forgotten, and what comes next waits for everything up to there, or for the source's commit parent where that is earlier.",
   }),
   writesetHash: oneOf("xxhash64", "murmur32").prefault("xxhash64").register(optionNotes, {
     group: "Apply",
     what: "how the writeset policies shorten keys",
-    why: "Two keys with the same hash make one transaction wait for nothing; with 32 bits that happens in a history of this size, with 64 it does not. `murmur32` is what MySQL 5.7 and 8.0 could be set to.",
+    why: "Two keys with the same hash make a transaction wait although it need not: nothing breaks, but in a history of this size 32 bits meet now and then, and 64 do not. `murmur32` is for comparison with a server that is set to it.",
   }),
   commitOrder: oneOf("preserve", "relaxed").prefault("preserve").register(optionNotes, {
     group: "Apply",

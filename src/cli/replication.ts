@@ -70,11 +70,19 @@ export class Replication implements Controlled {
     this.#engine?.resume();
   }
 
+  /** Before there is an engine: it will begin with so many. */
+  async setWorkers(count: number): Promise<void> {
+    if (this.#state !== "starting") throw new ReplicationError("NOT_RUNNING", `the engine has ${this.#state}`);
+    this.#options = { ...this.#options, workers: count };
+    await this.#engine?.setWorkers(count);
+  }
+
   async #run(): Promise<void> {
     try {
       for (const preparation of this.#preparations) {
         this.#preparation = preparation;
-        this.#options = { ...this.#options, ...(await preparation.run(this.#abort.signal)) };
+        const found = await preparation.run(this.#abort.signal);
+        this.#options = { ...this.#options, ...found };
         if (this.#abort.signal.aborted) break;
       }
       this.#preparation = undefined;
@@ -90,9 +98,11 @@ export class Replication implements Controlled {
   }
 
   async #runEngine(): Promise<void> {
+    const { workers } = this.#options;
     const engine = await Engine.start(this.#options);
     this.#engine = engine;
     if (this.#abort.signal.aborted) await engine.stop();
+    else if (this.#options.workers !== workers) await engine.setWorkers(this.#options.workers);
     await engine.done;
   }
 
@@ -125,6 +135,7 @@ export class Replication implements Controlled {
       },
       relayLog: { folder, bytes: 0, files: 0 },
       coordinator: { state: "", queuedTransactions: 0, queuedBytes: 0 },
+      wantedWorkers: this.#options.workers,
       workers: [],
       applied: {
         position: undefined,

@@ -72,6 +72,7 @@ export function describeEngine(parts: EngineParts, nowMs: number): EngineStatus 
       queuedTransactions: counts.queuedTransactions,
       queuedBytes: counts.queuedBytes,
     },
+    wantedWorkers: parts.wantedWorkers(),
     workers: describeWorkers(parts),
     applied: {
       position: positionOf(progress, coordinator.idle ? feed.reached : progress.source),

@@ -40,6 +40,8 @@ export interface EngineStatus {
   };
   relayLog: { folder: string; bytes: number; files: number };
   coordinator: { state: string; queuedTransactions: number; queuedBytes: number };
+  /** How many apply from now on; `workers` also has those that still finish what they have. */
+  wantedWorkers: number;
   workers: WorkerStatus[];
   applied: {
     /** The low-water mark: everything up to here is on the target. */

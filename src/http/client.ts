@@ -1,7 +1,7 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
 import { ReplicationError } from "../base/error.ts";
 import type { EngineStatus, PausePosition } from "../engine/status.ts";
-import { parseJson, readErrorMessage, type PauseRequest } from "./messages.ts";
+import { parseJson, readErrorMessage, type PauseRequest, type WorkersRequest } from "./messages.ts";
 import { findSocketPath } from "./socket-path.ts";
 
 /** Short beside what ending a process takes. */
@@ -52,6 +52,11 @@ export class ControlClient {
     return this.#ask("POST", "/resume");
   }
 
+  /** Resolves once so many are wanted: new ones may still be connecting, others still finish what they have. */
+  setWorkers(count: number): Promise<EngineStatus> {
+    return this.#ask("POST", "/workers", { count });
+  }
+
   /** Resolves once paused, as `pause` does, with a pause that ends when `release` is called or this process dies. */
   async hold(position?: PausePosition, signal = this.#signal): Promise<{ release(): void }> {
     const body: PauseRequest = { whileConnected: true, ...(position === undefined ? {} : { position }) };
@@ -60,7 +65,7 @@ export class ControlClient {
     return { release: () => request.destroy() };
   }
 
-  async #ask(method: string, path: string, body?: PauseRequest): Promise<EngineStatus> {
+  async #ask(method: string, path: string, body?: PauseRequest | WorkersRequest): Promise<EngineStatus> {
     const { response } = await this.#send(method, path, body, this.#signal);
     // An answer that is cut short is no answer.
     const chunks = await response.toArray().catch(() => []);
@@ -79,7 +84,7 @@ export class ControlClient {
   #send(
     method: string,
     path: string,
-    body: PauseRequest | undefined,
+    body: PauseRequest | WorkersRequest | undefined,
     signal: AbortSignal | undefined,
   ): Promise<{ request: ClientRequest; response: IncomingMessage }> {
     const socketPath = findSocketPath(this.#folder);

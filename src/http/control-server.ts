@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { connect } from "node:net";
 import { ReplicationError } from "../base/error.ts";
 import type { EngineStatus, PausePosition } from "../engine/status.ts";
-import { errorMessage, parsePauseRequest } from "./messages.ts";
+import { errorMessage, parsePauseRequest, parseWorkersRequest } from "./messages.ts";
 import { chooseSocketPath, forgetSocketPath } from "./socket-path.ts";
 
 /** What the control API talks to: the engine, or what stands in for it while it starts. */
@@ -12,6 +12,8 @@ export interface Controlled {
   stop(): Promise<void>;
   pauseAt(position?: PausePosition): Promise<void>;
   resume(): void;
+  /** From now on applies with so many workers. */
+  setWorkers(count: number): Promise<void>;
 }
 
 /** Long enough to write a short answer to a process on the same machine. */
@@ -93,6 +95,9 @@ export class ControlServer {
           return await this.#pause(await readBody(request), response);
         case "POST /resume":
           this.#resume();
+          return send(response, 200, this.#engine.status());
+        case "POST /workers":
+          await this.#engine.setWorkers(parseWorkersRequest(await readBody(request)).count);
           return send(response, 200, this.#engine.status());
         default:
           return send(response, 404, {

@@ -19,9 +19,11 @@ class Recorder implements Controlled {
   reach: () => void = () => {};
   refuse: (error: unknown) => void = () => {};
   state: "running" | "paused" | "stopped" = "running";
+  wantedWorkers = 1;
+  tooMany: ReplicationError | undefined;
 
   status() {
-    return exampleStatus({ state: this.state });
+    return exampleStatus({ state: this.state, wantedWorkers: this.wantedWorkers });
   }
 
   async stop(): Promise<void> {
@@ -44,6 +46,12 @@ class Recorder implements Controlled {
   resume(): void {
     this.calls.push("resume");
     this.state = "running";
+  }
+
+  async setWorkers(count: number): Promise<void> {
+    this.calls.push(`${count} workers`);
+    if (this.tooMany !== undefined) throw this.tooMany;
+    this.wantedWorkers = count;
   }
 }
 
@@ -114,6 +122,30 @@ test("a pause that the engine refuses carries the engine's own error to the clie
     message: "it is behind",
     where: { file: "binlog.000003" },
     hint: "wait",
+  });
+});
+
+test("the number of workers is changed, and the answer has the new one", async () => {
+  server = await ControlServer.start(folder, engine);
+  expect(await new ControlClient(folder).setWorkers(8)).toMatchObject({ wantedWorkers: 8 });
+  expect(engine.calls).toEqual(["8 workers"]);
+});
+
+test.each([0, -1, 257, 2.5, Number.NaN])("%d workers are refused before the engine hears of them", async (count) => {
+  server = await ControlServer.start(folder, engine);
+  await expect(new ControlClient(folder).setWorkers(count)).rejects.toMatchObject({
+    code: "CONFIG",
+    hint: expect.stringContaining("a whole number from 1 to 256"),
+  });
+  expect(engine.calls).toEqual([]);
+});
+
+test("what the engine says to a number of workers reaches the client", async () => {
+  server = await ControlServer.start(folder, engine);
+  engine.tooMany = new ReplicationError("FENCED", "another engine applies this channel", { hint: "stop one of them" });
+  await expect(new ControlClient(folder).setWorkers(8)).rejects.toMatchObject({
+    code: "FENCED",
+    hint: "stop one of them",
   });
 });
 

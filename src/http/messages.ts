@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { WORKERS_MAX } from "../engine/engine.ts";
 import { ERROR_CODES, ReplicationError, type ErrorCode, type ErrorDetails } from "../base/error.ts";
 
-/** What the control API says besides statuses. Requests: `GET /status`, `POST /stop`, `POST /pause` with a PauseRequest or nothing, `POST /resume`. */
+/** What the control API says besides statuses. Requests: `GET /status`, `POST /stop`, `POST /pause` with a PauseRequest or nothing, `POST /resume`, `POST /workers` with a WorkersRequest. */
 
 const PauseRequest = z.strictObject({
   /**
@@ -25,6 +26,25 @@ export function parsePauseRequest(body: string): z.output<typeof PauseRequest> {
   throw new ReplicationError("CONFIG", `the request to pause is wrong: ${issue?.path.join(".")}: ${issue?.message}`, {
     hint: 'send nothing, or {"position": {"file": "binlog.000001", "position": 4711}}',
   });
+}
+
+const WorkersRequest = z.strictObject({ count: z.int().min(1).max(WORKERS_MAX) });
+
+export type WorkersRequest = z.input<typeof WorkersRequest>;
+
+/** @throws ReplicationError CONFIG */
+export function parseWorkersRequest(body: string): WorkersRequest {
+  const result = WorkersRequest.safeParse(parseJson(body));
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const where = issue?.path.join(".") ?? "";
+  throw new ReplicationError(
+    "CONFIG",
+    `the request for workers is wrong: ${where}${where === "" ? "" : ": "}${issue?.message}`,
+    {
+      hint: `send {"count": 8}, a whole number from 1 to ${WORKERS_MAX}`,
+    },
+  );
 }
 
 /** An error as the control API carries it. */
