@@ -5,7 +5,7 @@ import type { Table } from "../schema/catalog.ts";
 import { type CatalogCollation, readCollations } from "../schema/collation-catalog.ts";
 import { type ForeignKey, readForeignKeys, readTable } from "../schema/key-catalog.ts";
 import { characterWidth } from "../schedule/writeset/charset.ts";
-import { Collation } from "../schedule/writeset/collation.ts";
+import { Collation, type WeightLevels } from "../schedule/writeset/collation.ts";
 import { type Extraction, WritesetExtractor } from "../schedule/writeset/extract.ts";
 import { type KeyHash, type KeyHashName, loadKeyHash } from "../schedule/writeset/key-hash.ts";
 import { OPAQUE_PLAN, planTable, type TablePlan } from "../schedule/writeset/plan.ts";
@@ -170,26 +170,36 @@ export class Writesets {
     const width = characterWidth(charset, bytesPerCharacterMax);
     const asciiCompatible = width === undefined || width === "one" || width === "utf8";
     const bytewise = name === "binary" || name.endsWith("_bin");
-    const collation = new Collation({ name, charset, width, asciiCompatible, padSpace, bytewise });
+    const facts = { name, charset, width, asciiCompatible, padSpace, bytewise };
+    let collation = new Collation({ ...facts, levels: "all" });
     if (!bytewise) {
       const lesson = Collation.LESSON.map((text) => {
-        const bytes = `X'${Buffer.from(text, "latin1").toString("hex")}'`;
+        const bytes = hexLiteral(text);
         return asciiCompatible ? bytes : `CONVERT(CONVERT(${bytes} USING ascii) USING ${known.sqlCharset})`;
       });
-      collation.learn(await this.#weightsOf(known, lesson));
+      collation.learn(await this.#weightsOf(known, "all", lesson));
+      // MariaDB pads each level, and puts nothing between them: the first alone can be understood. It tells fewer texts apart, which is safe.
+      if (collation.isUnknown && this.#options.session().serverVersion.flavour === "mariadb") {
+        collation = new Collation({ ...facts, levels: "first" });
+        collation.learn(await this.#weightsOf(known, "first", lesson));
+      }
     }
     if (!this.#weights.has(name)) this.#weights.set(name, collation);
   }
 
   async #weigh(collation: Collation, texts: readonly string[]): Promise<void> {
-    const known = (await this.#knownCollations()).get(collation.facts.name);
-    const values = texts.map((text) => `X'${Buffer.from(text, "latin1").toString("hex")}'`);
-    const weights = known === undefined ? [] : await this.#weightsOf(known, values);
+    const { name, levels } = collation.facts;
+    const known = (await this.#knownCollations()).get(name);
+    const weights = known === undefined ? [] : await this.#weightsOf(known, levels, texts.map(hexLiteral));
     for (const [index, text] of texts.entries()) collation.remember(text, weights[index] ?? null);
   }
 
   /** The weights of each value, an expression of the collation's character set or bytes; null where the target has none. */
-  async #weightsOf(known: CatalogCollation, values: readonly string[]): Promise<(Buffer | null)[]> {
+  async #weightsOf(
+    known: CatalogCollation,
+    levels: WeightLevels,
+    values: readonly string[],
+  ): Promise<(Buffer | null)[]> {
     const weights: (Buffer | null)[] = [];
     for (let at = 0; at < values.length;) {
       const batch: string[] = [];
@@ -198,14 +208,19 @@ export class Writesets {
         bytes += value.length;
         batch.push(value);
       }
-      weights.push(...(await this.#weightsOfBatch(known, batch)));
+      weights.push(...(await this.#weightsOfBatch(known, levels, batch)));
     }
     return weights;
   }
 
-  async #weightsOfBatch(known: CatalogCollation, values: readonly string[]): Promise<(Buffer | null)[]> {
+  async #weightsOfBatch(
+    known: CatalogCollation,
+    levels: WeightLevels,
+    values: readonly string[],
+  ): Promise<(Buffer | null)[]> {
+    const level = levels === "first" ? " LEVEL 1" : "";
     const columns = values.map(
-      (value) => `WEIGHT_STRING(CONVERT(${value} USING ${known.sqlCharset}) COLLATE ${known.sqlName})`,
+      (value) => `WEIGHT_STRING(CONVERT(${value} USING ${known.sqlCharset}) COLLATE ${known.sqlName}${level})`,
     );
     try {
       const results = await this.#query((session) => session.execute(`SELECT ${columns.join(",")}`, { binary: true }));
@@ -215,7 +230,7 @@ export class Writesets {
       // One bad value must not make the others unknown.
       if (values.length > 1) {
         const weights: (Buffer | null)[] = [];
-        for (const value of values) weights.push(...(await this.#weightsOfBatch(known, [value])));
+        for (const value of values) weights.push(...(await this.#weightsOfBatch(known, levels, [value])));
         return weights;
       }
       this.#options.log.warn("the target cannot tell how it compares a text: its transaction is applied by itself", {
@@ -241,6 +256,11 @@ export class Writesets {
       }
     }
   }
+}
+
+/** `text`: bytes as latin1. */
+function hexLiteral(text: string): string {
+  return `X'${Buffer.from(text, "latin1").toString("hex")}'`;
 }
 
 function nothingRead(): SchemaRead {

@@ -12,7 +12,11 @@ export interface CollationFacts {
   padSpace: boolean;
   /** Texts are equal when their bytes are (`_bin`, and trailing spaces aside). */
   bytewise: boolean;
+  levels: WeightLevels;
 }
+
+/** Which of a collation's levels (letters, accents, case) its weights have. With the first alone texts count as equal that are not: safe, and slower. */
+export type WeightLevels = "all" | "first";
 
 /** Texts whose weights the target is to be asked for, as latin1 strings of their bytes, by collation. */
 export type WantedWeights = Map<Collation, Set<string>>;

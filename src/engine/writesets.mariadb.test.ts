@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { useServer } from "../../test/helpers/servers.ts";
+import { testCoarseCollations, testCollations, testWritesets } from "../../test/helpers/writeset-cases.ts";
+import { writesetsOf } from "../../test/helpers/writesets.ts";
+
+const server = useServer("mariadb-10.11", { options: ["--log-bin-compress=OFF"] });
+
+testWritesets(server, { virtualKnown: true });
+
+testCollations(server, [
+  "utf8mb4_general_ci",
+  "utf8mb4_unicode_ci",
+  "utf8mb4_unicode_nopad_ci",
+  "utf8mb4_uca1400_ai_ci",
+  "utf8mb4_uca1400_nopad_as_ci",
+  "utf8mb4_bin",
+  "utf8mb4_nopad_bin",
+  "utf8mb4_czech_ci",
+  "utf16_general_ci",
+  "latin1_german2_ci",
+  "latin1_swedish_ci",
+  "latin1_swedish_nopad_ci",
+]);
+
+testCoarseCollations(server, ["utf8mb4_uca1400_as_cs", "utf8mb4_uca1400_as_ci", "utf8mb4_thai_520_w2"]);
+
+test("UUID and addresses are cut in the log; a key over a whole BLOB has a hidden column in the log; periods are not compared as values", async () => {
+  const sets = await writesetsOf(server(), [
+    "USE w",
+    "CREATE TABLE addresses(u UUID PRIMARY KEY, a INET6 NOT NULL UNIQUE, b INET4 NOT NULL UNIQUE)",
+    "CREATE TABLE blobs(b BLOB NOT NULL UNIQUE)",
+    "CREATE TABLE periods(id INT, s DATE, e DATE, PERIOD FOR p(s,e), UNIQUE(id, p WITHOUT OVERLAPS))",
+    "INSERT INTO addresses VALUES ('00000000-0000-0000-0000-000000000100','::','0.0.0.0')",
+    "INSERT INTO blobs VALUES ('abc')",
+    "INSERT INTO periods VALUES (1,'2026-01-01','2026-02-01')",
+  ]);
+  expect(sets.map(({ writes, opaque, fallback }) => [writes.length, opaque, fallback])).toEqual([
+    [3, false, false],
+    [0, true, false],
+    [0, true, false],
+  ]);
+});
