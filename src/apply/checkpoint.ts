@@ -190,9 +190,7 @@ export async function addWorkerRows(
     const keeper = { channel, engineId, worker: KEEPER };
     const isOurs = (await session.queryValue(`${ownRowQuery(keeper)} FOR UPDATE`)) === "1";
     if (!isOurs) throw fenced(channel);
-    const rows = await session.query(
-      `SELECT worker FROM abreast.checkpoint WHERE channel=${literal(channel)}`,
-    );
+    const rows = await session.query(`SELECT worker FROM abreast.checkpoint WHERE channel=${literal(channel)}`);
     const present = new Set(rows.map((row) => Number(row["worker"])));
     for (let worker = 0; worker < workers; worker++) {
       if (!present.has(worker)) await session.execute(insertRow(channel, worker, engineId));

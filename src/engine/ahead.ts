@@ -51,8 +51,7 @@ export class AppliedAhead {
 
   has({ number, transaction: { id } }: Numbered): boolean {
     if (id.kind === "mysql") return this.#gtids.contains(id.uuid, id.tag, id.gno);
-    const [series, value] =
-      id.kind === "mariadb" ? [`${id.domainId}-${id.serverId}`, id.sequence] : ["", number];
+    const [series, value] = id.kind === "mariadb" ? [`${id.domainId}-${id.serverId}`, id.sequence] : ["", number];
     return this.#ranges.get(series)?.some(({ from, to }) => from <= value && value <= to) ?? false;
   }
 

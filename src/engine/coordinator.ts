@@ -60,6 +60,7 @@ export class Coordinator {
   #lastErrors = new Map<number, ReplicationError>();
   #lastTrouble: string | undefined;
   #format: BinlogFormat | undefined;
+  #formats = 0;
   #applied = 0;
   #rows = 0;
   #runs = 0;
@@ -158,6 +159,7 @@ export class Coordinator {
     const isPackableKind = isPackable(transaction);
     this.#held.add(ordinal, transaction);
     if (applied) this.#held.commit([ordinal], -1);
+    const file = this.#fileOf(transaction);
     this.tell({
       type: "transaction",
       transaction: {
@@ -168,7 +170,7 @@ export class Coordinator {
         barrier: !isPackableKind,
         startsRun: !this.#continuesFormat(transaction.format),
         applied,
-        file: transaction.start.file,
+        file,
         lastCommitted: transaction.lastCommitted,
         sequenceNumber: transaction.sequenceNumber,
         commitId: transaction.commitId,
@@ -177,6 +179,12 @@ export class Coordinator {
         writeset,
       },
     });
+  }
+
+  /** With every format description the file counts as another one: the next source may have a file of the same name, and its own clock. */
+  #fileOf({ start, format }: Transaction): string {
+    if (this.#format !== format) this.#formats++;
+    return `${this.#formats}/${start.file}`;
   }
 
   #continuesFormat(format: BinlogFormat): boolean {

@@ -412,9 +412,13 @@ export class Engine {
 /** @throws ReplicationError CONFIG for options that are right alone and wrong together */
 function checkCombination({ policy, commitOrder }: EngineOptions): void {
   if (policy === "optimistic" && commitOrder === "relaxed") {
-    throw new ReplicationError("CONFIG", "policy optimistic finds its wrong guesses by the commit order, and needs it", {
-      hint: "use --commit-order preserve, or --policy writeset with --commit-order relaxed",
-    });
+    throw new ReplicationError(
+      "CONFIG",
+      "policy optimistic finds its wrong guesses by the commit order, and needs it",
+      {
+        hint: "use --commit-order preserve, or --policy writeset with --commit-order relaxed",
+      },
+    );
   }
 }
 

@@ -166,9 +166,7 @@ function stateOf(worker: Worker, slot: WorkerSlot, isQueueEmpty: boolean): strin
   if (phase === "connecting") return "Connecting to target";
   switch (slot.phase) {
     case "idle":
-      return isQueueEmpty
-        ? "Waiting for an event from Coordinator"
-        : "Waiting for dependent transaction to commit";
+      return isQueueEmpty ? "Waiting for an event from Coordinator" : "Waiting for dependent transaction to commit";
     case "backing-off":
       return slot.forTurn ? "Waiting for preceding transaction to commit" : "Waiting to retry transaction";
     case "rolling-back":

@@ -44,7 +44,10 @@ export function pack(
 
   const packed: Packed = { ordinals: [], bytes: 0, rows: 0, cut: "limit" };
   let isSkipping = false;
-  const lookUpTo = Math.min(window.last, start + (consecutive ? limits.transactionsMax : LOOK_AHEAD_RUNS * limits.transactionsMax));
+  const lookUpTo = Math.min(
+    window.last,
+    start + (consecutive ? limits.transactionsMax : LOOK_AHEAD_RUNS * limits.transactionsMax),
+  );
   for (let ordinal = start; ordinal <= lookUpTo; ordinal++) {
     if (packed.ordinals.length >= limits.transactionsMax) return packed;
     const entry = window.at(ordinal);

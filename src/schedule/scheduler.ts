@@ -163,7 +163,10 @@ function accept(state: SchedulerState, input: SchedulerInput, nowMs: number, eff
     }
     case "worker-lost": {
       const slot = slotOf(state, input.worker);
-      assert(slot.phase !== "executing" && slot.phase !== "committing", "a run's outcome is told before its worker is lost");
+      assert(
+        slot.phase !== "executing" && slot.phase !== "committing",
+        "a run's outcome is told before its worker is lost",
+      );
       if (slot.phase === "backing-off") state.slots[input.worker] = { ...slot, sessionUp: false };
       else if (slot.phase === "idle") state.slots[input.worker] = ABSENT;
       return;
@@ -368,7 +371,8 @@ function isWorthARun(state: SchedulerState, packed: Packed, nowMs: number): bool
 function packBehind(state: SchedulerState, current: Run): Packed | undefined {
   const { window, options, wantedWorkers } = state;
   if (wantedWorkers > 1 && !consecutive(state)) return undefined;
-  if (window.pendingTransactions < options.packTransactionsMax && window.pendingBytes < runBytesMax(state)) return undefined;
+  if (window.pendingTransactions < options.packTransactionsMax && window.pendingBytes < runBytesMax(state))
+    return undefined;
   const start = consecutive(state) ? current.last + 1 : window.firstPending();
   if (start === undefined || !window.has(start) || start <= state.isolateUpTo) return undefined;
   const entry = window.at(start);
@@ -401,7 +405,12 @@ function execute(state: SchedulerState, worker: number, claimed: Run, nowMs: num
   effects.push({ type: "execute", worker, run });
 }
 
-const executing = (run: Run, nowMs: number): WorkerSlot => ({ phase: "executing", run, sinceMs: nowMs, next: undefined });
+const executing = (run: Run, nowMs: number): WorkerSlot => ({
+  phase: "executing",
+  run,
+  sinceMs: nowMs,
+  next: undefined,
+});
 
 /** Everything before it is committed. */
 const isItsTurn = ({ window }: SchedulerState, run: Run): boolean => run.first === window.lowWater + 1;
