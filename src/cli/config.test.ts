@@ -75,8 +75,8 @@ test("--config and ABREAST_CONFIG name another file, and one that cannot be read
 });
 
 test("an empty file or one with comments only gives nothing", () => {
-  expect(read(["workers"], { yaml: "" }).values).toEqual({ workers: 1 });
-  expect(read(["workers"], { yaml: "# workers: 2\n" }).values).toEqual({ workers: 1 });
+  expect(read(["workers"], { yaml: "" }).values).toEqual({ workers: 4 });
+  expect(read(["workers"], { yaml: "# workers: 2\n" }).values).toEqual({ workers: 4 });
 });
 
 test.each([
@@ -137,7 +137,7 @@ test("a required option that nobody gave tells the three ways to give it", () =>
 
 test("the variables that point to servers of the sandbox are no unknown options", () => {
   expect(read(["workers"], { environment: { ABREAST_MYSQL_9_7: "/usr/sbin/mysqld", PATH: "/bin" } }).values).toEqual({
-    workers: 1,
+    workers: 4,
   });
 });
 

@@ -11,6 +11,7 @@ import { sandboxCommand } from "./commands/sandbox.ts";
 import { statusCommand } from "./commands/status.ts";
 import { stopCommand } from "./commands/stop.ts";
 import { verifyCommand } from "./commands/verify.ts";
+import { workersCommand } from "./commands/workers.ts";
 import { surviveClosedOutput } from "./screen.ts";
 import { VERSION } from "../version.ts";
 
@@ -44,6 +45,7 @@ function program(): Command {
     .addCommand(pauseCommand())
     .addCommand(resumeCommand())
     .addCommand(stopCommand())
+    .addCommand(workersCommand())
     .addCommand(verifyCommand())
     .addCommand(demoCommand())
     .addCommand(benchCommand())

@@ -161,7 +161,7 @@ const optionsSchema = z.object({
   writesetHash: oneOf("xxhash64", "murmur32").prefault("xxhash64").register(optionNotes, {
     group: "Apply",
     what: "how the writeset policies shorten keys",
-    why: "Two keys with the same hash make a transaction wait although it need not: nothing breaks, but in a history of this size 32 bits meet now and then, and 64 do not. `murmur32` is for comparison with a server that is set to it.",
+    why: "Two keys with the same hash make a transaction wait although it need not, nothing worse. With `xxhash64` that practically never happens; with the 32 bits of `murmur32` it does now and then. `murmur32` is for comparison with a server that is set to it.",
   }),
   commitOrder: oneOf("preserve", "relaxed").prefault("preserve").register(optionNotes, {
     group: "Apply",

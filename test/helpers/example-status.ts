@@ -41,7 +41,7 @@ export function exampleStatus(changes: Partial<EngineStatus> = {}): EngineStatus
       queuedTransactions: 1520,
       queuedBytes: 3_145_728,
     },
-    wantedWorkers: 1,
+    wantedWorkers: changes.workers?.length ?? 1,
     workers: [exampleWorker()],
     applied: {
       position: {

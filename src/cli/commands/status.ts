@@ -3,7 +3,7 @@ import { systemClock } from "../../base/clock.ts";
 import { ReplicationError } from "../../base/error.ts";
 import type { EngineStatus } from "../../engine/status.ts";
 import { readLastStatus } from "../last-status.ts";
-import { renderStatus } from "../render/status.ts";
+import { renderStatus, WORKERS_SHOWN } from "../render/status.ts";
 import { formatDuration, formatLag } from "../render/units.ts";
 import { addEngineFlags, runningEngine } from "../running-engine.ts";
 import { Screen } from "../screen.ts";
@@ -27,13 +27,18 @@ export function statusCommand(): Command {
     new Command("status").description("what a running engine does, in the words of SHOW REPLICA STATUS"),
   )
     .option("--lag-max <TIME>", "exit with 1 when the lag is above this, or unknown")
+    .option("--all", `every worker; otherwise of more than ${WORKERS_SHOWN} the busiest are shown`)
     .addHelpText("after", HELP)
-    .action(async (flags: { lagMax?: string }) => {
+    .action(async (flags: { lagMax?: string; all?: true }) => {
       const lagMsMax = readLagMax(flags.lagMax);
       const screen = new Screen(process.stdout, process.stderr);
       const { client, folder, json } = runningEngine(flags);
       const show = (status: EngineStatus): void =>
-        screen.print(json ? JSON.stringify(status, undefined, 2) : renderStatus(status, screen.width));
+        screen.print(
+          json
+            ? JSON.stringify(status, undefined, 2)
+            : renderStatus(status, screen.width, flags.all === true ? Number.POSITIVE_INFINITY : WORKERS_SHOWN),
+        );
       let status: EngineStatus;
       try {
         status = await client.status();

@@ -1,6 +1,7 @@
 import type { EngineStatus, WorkerStatus } from "../../engine/status.ts";
 import type { Rates } from "./rates.ts";
-import { cut, formatBytes, formatCount, formatDuration, formatLag, formatPercent } from "./units.ts";
+import { isBusy } from "./busiest.ts";
+import { cut, formatBytes, formatCount, formatCounted, formatDuration, formatLag, formatPercent } from "./units.ts";
 
 /** Below this many rows a run is over before a share of it could be read. */
 const PROGRESS_ROWS_MIN = 10_000;
@@ -43,16 +44,22 @@ function partsOf(status: EngineStatus, rates: Rates): Part[] {
   if (trouble !== undefined) add(0, trouble);
   add(0, `lag ${formatLag(status.lagMs)}`);
   add(3, `${formatCount(rates.transactionsPerS)} tx/s`);
-  add(6, `${formatCount(rates.rowsPerS)} rows/s`);
+  add(7, `${formatCount(rates.rowsPerS)} rows/s`);
   add(4, `backlog ${formatBytes(status.backlogBytes)}`);
-  if (rates.caughtUpInMs !== undefined) add(7, `caught up in ${formatDuration(rates.caughtUpInMs)}`);
+  if (status.workers.length > 1) {
+    add(5, `${formatCount(status.workers.filter(isBusy).length)}/${formatCount(status.workers.length)} workers`);
+  }
+  if (rates.caughtUpInMs !== undefined) add(8, `caught up in ${formatDuration(rates.caughtUpInMs)}`);
   const large = largestRun(status.workers);
   if (large !== undefined) {
     const share = formatPercent(large.rowsDone, large.rowsTotal);
     add(2, `row ${formatCount(large.rowsDone)} of ${formatCount(large.rowsTotal)} (${share})`);
   }
   const { position } = status.applied;
-  if (position !== undefined && position.file !== "") add(5, `${position.file}:${position.position}`);
+  if (position !== undefined && position.file !== "") add(6, `${position.file}:${position.position}`);
+  const { lockBreaks, retries } = status.applied;
+  if (lockBreaks > 0) add(9, formatCounted(lockBreaks, "lock break"));
+  if (retries > 0) add(9, formatCounted(retries, "retry", "retries"));
   return parts;
 }
 

@@ -7,7 +7,8 @@ import { renderLiveLine, renderPlainLine } from "./line.ts";
 import { ratesBetween } from "./rates.ts";
 import { renderStatus } from "./status.ts";
 import { renderSummary } from "./summary.ts";
-import { cut, formatBytes, formatCount, formatDuration, formatPercent } from "./units.ts";
+import { renderWorkers } from "./workers.ts";
+import { cut, formatBytes, formatCount, formatDuration, formatPercent, formatShortDuration } from "./units.ts";
 
 const RATES = { transactionsPerS: 12_345.4, rowsPerS: 49_380, caughtUpInMs: 95_000 };
 const LARGE = exampleWorker({ rowsDone: 345_678, rowsTotal: 1_000_000, transactionsInRun: 1 });
@@ -83,13 +84,27 @@ describe("the live line", () => {
   test("a caught-up replica shows lag 0 and no forecast", () => {
     const status = exampleStatus({ lagMs: 0, backlogBytes: 0, workers: [] });
     expect(renderLiveLine(status, { transactionsPerS: 40, rowsPerS: 160, caughtUpInMs: undefined }, 120)).toBe(
-      "lag 0 s | 40 tx/s | 160 rows/s | backlog 0 B | binlog.000003:99614720",
+      "lag 0 s | 40 tx/s | 160 rows/s | backlog 0 B | binlog.000003:99614720 | 2 retries",
     );
+  });
+
+  test("with several workers it shows how many have something to do, and what had to be done again", () => {
+    const idle = exampleWorker({ worker: 1, transactionsInRun: 0 });
+    const status = exampleStatus({ lagMs: 0, workers: [exampleWorker(), idle, exampleWorker({ worker: 2 })] });
+    status.applied = { ...status.applied, lockBreaks: 1, retries: 12 };
+    const line = renderLiveLine(status, RATES, 200);
+    expect(line).toContain(" | 2/3 workers | ");
+    expect(line).toMatch(/ \| 1 lock break \| 12 retries$/);
+    expect(renderLiveLine(status, RATES, 80)).toBe(
+      "lag 0 s | 12,345 tx/s | backlog 5.0 MiB | 2/3 workers | binlog.000003:99614720",
+    );
+    status.applied = { ...status.applied, lockBreaks: 0, retries: 0 };
+    expect(renderLiveLine(status, RATES, 200)).not.toMatch(/lock|retr/);
   });
 
   test("before anything is known it still is a line", () => {
     const status = exampleStatus({ state: "starting", lagMs: undefined, backlogBytes: 0, workers: [] });
-    status.applied.position = undefined;
+    status.applied = { ...status.applied, position: undefined, retries: 0 };
     expect(renderLiveLine(status, { transactionsPerS: 0, rowsPerS: 0, caughtUpInMs: undefined }, 120)).toBe(
       "starting | lag unknown | 0 tx/s | 0 rows/s | backlog 0 B",
     );
@@ -120,7 +135,7 @@ describe("the live line", () => {
 
 test("a plain line has its time and channel, and all of it", () => {
   expect(renderPlainLine(exampleStatus({ channel: "east" }), RATES)).toBe(
-    "2025-06-01T12:00:00.000Z east: lag 12 s, 12,345 tx/s, 49,380 rows/s, backlog 5.0 MiB, caught up in 1 min 35 s, binlog.000003:99614720",
+    "2025-06-01T12:00:00.000Z east: lag 12 s, 12,345 tx/s, 49,380 rows/s, backlog 5.0 MiB, caught up in 1 min 35 s, binlog.000003:99614720, 2 retries",
   );
 });
 
@@ -145,9 +160,75 @@ describe("the status", () => {
     const text = renderStatus(status, 80);
     expect(text).toContain("Replica_SQL_Running: Connecting\n");
     expect(text).toContain("Last_SQL_Error: worker 1 cannot reach the target: ECONNREFUSED\n");
-    expect(text.split("\n").filter((line) => line.includes("| Connecting to target |"))).toHaveLength(2);
+    expect(text.split("\n").filter((line) => line.includes("| Connecting to target "))).toHaveLength(2);
     expect(renderLiveLine(status, RATES, 60)).toMatch(/^connecting to target: worker 1 cannot reach/);
     expect(renderStatus(exampleStatus({ workers: [...workers, exampleWorker()] }), 80)).toMatch(/SQL_Running: Yes/);
+  });
+
+  const AT_MS = exampleStatus().atMs;
+  const crew = Array.from({ length: 256 }, (_, worker) => {
+    const at = { worker, sinceMs: AT_MS - 7_999 };
+    if (worker % 64 === 5) return exampleWorker(at);
+    const state = worker < 200 ? "Waiting for dependent transaction to commit" : "Connecting to target";
+    return exampleWorker({ ...at, state, gtid: undefined, transactionsInRun: 0, rowsDone: 0, rowsTotal: 0 });
+  });
+
+  test("fits 80 columns, with the state of each told apart, whole seconds, and every kind of time", () => {
+    const text = renderStatus(exampleStatus({ workers: crew.slice(0, 8) }), 80);
+    const tables = text.slice(text.indexOf("+--"));
+    expect(Math.max(...tables.split("\n").map((line) => line.length))).toBe(80);
+    expect(tables).toMatchSnapshot();
+  });
+
+  test("of many workers the busiest are shown, the others counted by what they do, and the shares are those of all", () => {
+    const text = renderStatus(exampleStatus({ workers: crew }), 120);
+    expect(text.match(/^\| worker \d+/gm)).toHaveLength(16);
+    for (const worker of [5, 69, 133, 197]) expect(text).toMatch(new RegExp(`worker ${worker} .*Executing event`));
+    expect(text).toContain(
+      "240 more workers (--all shows them):\n  184 Waiting for dependent transaction to commit\n  56 Connecting to target\n",
+    );
+    expect(text).toMatch(/\| +all \| +50 % \|/);
+    const whole = renderStatus(exampleStatus({ workers: crew }), 120, Number.POSITIVE_INFINITY);
+    expect(whole.match(/^\| worker \d+/gm)).toHaveLength(256);
+    expect(whole).not.toContain("more worker");
+  });
+
+  test("time that is little and not nothing is not shown as nothing, and no time at all is blank", () => {
+    const times = {
+      event: 999_000,
+      dependency: 0,
+      executing: 900,
+      precedingCommit: 0,
+      committing: 100,
+      retry: 0,
+      connection: 0,
+    };
+    const text = renderStatus(exampleStatus({ workers: [exampleWorker({ times })] }), 100);
+    expect(text).toMatch(/\| +0 \| +<1 % \| +<1 % \| +100 % \| +\| +\| +\| +\|/);
+    expect(text).toMatch(/\| time \| +0.9s \| +0.1s \| +16m39s \|/);
+    const none = Object.fromEntries(Object.keys(times).map((time) => [time, 0])) as typeof times;
+    expect(renderStatus(exampleStatus({ workers: [exampleWorker({ times: none })] }), 100)).not.toMatch(/NaN|Infinity/);
+  });
+
+  test("tells the policy and why, and workers that are on their way out", () => {
+    const text = renderStatus(exampleStatus({ workers: crew.slice(0, 8), wantedWorkers: 2 }), 120);
+    expect(text).toContain("Policy: logical-clock, dependency graph, commit order preserve\n");
+    expect(text).toContain("Policy_Reason: the logical clock of MySQL 8.4.5 counts writesets already.\n");
+    expect(text).toContain("Workers: 2 wanted, 6 finishing what they have, 1.0 at work at a time on average\n");
+  });
+
+  test("what was settled, passed over or broken is told, and not a word of it otherwise", () => {
+    const status = exampleStatus();
+    const quiet = renderStatus(status, 120) + renderSummary(status, { lastMs: 0, maxMs: 0 });
+    expect(quiet).not.toMatch(/conflict|pass|lock break/i);
+    status.applied = { ...status.applied, lockBreaks: 7, conflictsSkipped: 1, conflictsOverwritten: 2, passedOver: 3 };
+    const text = renderStatus(status, 120);
+    expect(text).toContain("Commits: 150, 2 retries, 7 lock breaks\n");
+    expect(text).toContain("Conflicts: 1 row skipped, 2 rows overwritten\n");
+    expect(text).toContain("Passed_Over: 3 transactions named by --skip\n");
+    const summary = renderSummary(status, { lastMs: 0, maxMs: 0 });
+    expect(summary).toContain("2 retries, 7 lock breaks\n");
+    expect(summary).toContain("  conflicts: 1 row skipped, 2 rows overwritten\n  3 transactions passed over\n");
   });
 
   test("an error is shown with where and what to do", () => {
@@ -207,7 +288,7 @@ test("where the source has told no file yet, GTIDs alone say how far the target 
   const status = exampleStatus({ workers: [] });
   status.applied.position = { file: "", position: 0, gtids: "0-1-100" };
   expect(renderSummary(status, { lastMs: 0, maxMs: 0 })).toContain("applied everything up to 0-1-100\n");
-  expect(renderLiveLine(status, RATES, 200)).toMatch(/caught up in 1 min 35 s$/);
+  expect(renderLiveLine(status, RATES, 200)).not.toContain("binlog");
   expect(renderStatus(status, 100)).toContain("Exec_Source_Log_Pos:\n");
 });
 
@@ -230,4 +311,23 @@ test("the summary says how far the target is and what was done", () => {
   const unused = exampleStatus({ state: "failed", lagMs: undefined });
   unused.applied = { ...unused.applied, position: undefined, transactions: 0, rows: 0, runs: 0, retries: 0 };
   expect(renderSummary(unused, { lastMs: undefined, maxMs: undefined })).toMatchSnapshot();
+});
+
+test("the answer to abreast workers is how many are wanted and all of them, also while there is no engine yet", () => {
+  const workers = Array.from({ length: 20 }, (_, worker) => exampleWorker({ worker }));
+  const text = renderWorkers(exampleStatus({ workers, wantedWorkers: 18 }), 100);
+  expect(text).toMatch(/^18 wanted, 2 finishing what they have, 1\.0 at work at a time on average\n\+-/);
+  expect(text.match(/^\| worker \d+/gm)).toHaveLength(20);
+  expect(renderWorkers(exampleStatus({ workers: [], wantedWorkers: 4 }), 100)).toMatch(/^4 wanted, /);
+});
+
+test("a short duration has no spaces", () => {
+  expect([7, 400, 12_000, 200_000, 7_500_000, 273_600_000].map(formatShortDuration)).toEqual([
+    "7ms",
+    "0.4s",
+    "12s",
+    "3m20s",
+    "2h05m",
+    "3d04h",
+  ]);
 });

@@ -1,20 +1,22 @@
 import { describeWhere } from "../../base/error.ts";
-import type { EngineStatus, StatusPosition, WorkerStatus } from "../../engine/status.ts";
+import type { EngineStatus, StatusPosition } from "../../engine/status.ts";
 import { isConnecting, isWithoutTarget } from "./line.ts";
-import { renderTable, type Column } from "./table.ts";
-import { formatBytes, formatCount, formatCounted, formatDuration, formatPercent } from "./units.ts";
+import { renderThreads } from "./threads.ts";
+import { formatBytes, formatCount, formatCounted, formatDuration } from "./units.ts";
+import { conflictsText } from "./summary.ts";
+import { renderWorkerTimes } from "./worker-times.ts";
 
-/** `SHOW REPLICA STATUS\G` and a process list of the workers: the names and words of MySQL 8.4, so that nobody must learn new ones. */
-export function renderStatus(status: EngineStatus, width: number): string {
-  return [
-    renderFields(fieldsOf(status), width),
-    "",
-    renderTable(
-      WORKER_COLUMNS,
-      status.workers.map((worker) => workerRow(worker, status.atMs)),
-      width,
-    ),
-  ].join("\n");
+/** How many workers are shown one by one, unless all are asked for. */
+export const WORKERS_SHOWN = 16;
+
+/**
+ * `SHOW REPLICA STATUS\G`, a process list, and what the workers' time went into: the names and words of MySQL 8.4, so that nobody must learn new ones. Of more
+ * than `workersMax` workers the busiest are shown.
+ */
+export function renderStatus(status: EngineStatus, width: number, workersMax = WORKERS_SHOWN): string {
+  const parts = [renderFields(fieldsOf(status), width), renderThreads(status, width, workersMax)];
+  if (status.workers.length > 0) parts.push(renderWorkerTimes(status.workers, width, workersMax));
+  return parts.join("\n\n");
 }
 
 type Field = [name: string, value: string];
@@ -43,9 +45,12 @@ function fieldsOf(status: EngineStatus): Field[] {
     ["Executed_Gtid_Set", applied.position?.gtids ?? ""],
     ["Received", `${formatCounted(receiver.transactions, "transaction")}, ${formatBytes(receiver.bytes)}`],
     ["Applied", `${formatCounted(applied.transactions, "transaction")}, ${formatCounted(applied.rows, "row")}`],
-    ["Commits", `${formatCount(applied.runs)}, ${formatCounted(applied.retries, "retry", "retries")}`],
+    ["Commits", commitsText(applied)],
     ...unusualOf(status),
-    ["Policy", `${status.policy}, commit order ${status.commitOrder}, gtid ${status.gtidMode}`],
+    ["Policy", `${status.policy}, dependency ${status.dependency}, commit order ${status.commitOrder}`],
+    ["Policy_Reason", status.policyReason.replace(/^Policy \S+: /, "")],
+    ["Gtid_Mode", status.gtidMode],
+    ["Workers", workersText(status)],
     ["Semi_Sync", receiver.semiSync ? "ON" : "OFF"],
     ...errorsOf(status),
   ];
@@ -68,8 +73,27 @@ function unusualOf({ receiver, applied }: EngineStatus): Field[] {
   if (receiver.reconnects > 0) fields.push(["Reconnects", formatCount(receiver.reconnects)]);
   if (applied.skipped > 0)
     fields.push(["Skipped", `${formatCounted(applied.skipped, "transaction")} found applied already`]);
+  const conflicts = conflictsText(applied);
+  if (conflicts !== "") fields.push(["Conflicts", conflicts]);
+  if (applied.passedOver > 0)
+    fields.push(["Passed_Over", `${formatCounted(applied.passedOver, "transaction")} named by --skip`]);
   if (applied.ignoredEvents > 0) fields.push(["Ignored_Events", formatCount(applied.ignoredEvents)]);
   return fields;
+}
+
+function commitsText({ runs, retries, lockBreaks }: EngineStatus["applied"]): string {
+  const breaks = lockBreaks === 0 ? "" : `, ${formatCounted(lockBreaks, "lock break")}`;
+  return `${formatCount(runs)}, ${formatCounted(retries, "retry", "retries")}${breaks}`;
+}
+
+/** How many there are, and how many ran at a time while at least one did. */
+export function workersText({ wantedWorkers, workers, applied }: EngineStatus): string {
+  const leaving = workers.filter(({ worker }) => worker >= wantedWorkers).length;
+  return [
+    `${formatCount(wantedWorkers)} wanted`,
+    ...(leaving === 0 ? [] : [`${formatCount(leaving)} finishing what they have`]),
+    `${applied.meanConcurrency.toFixed(1)} at work at a time on average`,
+  ].join(", ");
 }
 
 function errorsOf({ receiver, applied, error }: EngineStatus): Field[] {
@@ -124,29 +148,4 @@ function wrap(text: string, width: number): string[] {
     line += piece;
   }
   return [...lines, line.trimEnd()];
-}
-
-const WORKER_COLUMNS: readonly Column[] = [
-  { title: "Worker", align: "right" },
-  { title: "Time", align: "right", isExpendable: true },
-  { title: "Gtid", align: "left", widthMin: 10, cutAt: "start" },
-  { title: "State", align: "left", widthMin: 15, cutAt: "end", isCutLast: true },
-  { title: "Run", align: "right", isExpendable: true },
-  { title: "Rows", align: "right" },
-  { title: "Committed", align: "right", isExpendable: true },
-  { title: "Retries", align: "right", isExpendable: true },
-];
-
-function workerRow(worker: WorkerStatus, atMs: number): string[] {
-  const { rowsDone, rowsTotal, transactionsInRun } = worker;
-  return [
-    String(worker.worker),
-    formatDuration(atMs - worker.sinceMs),
-    worker.gtid ?? "",
-    worker.state,
-    transactionsInRun === 0 ? "" : formatCount(transactionsInRun),
-    rowsTotal === 0 ? "" : `${formatCount(rowsDone)}/${formatCount(rowsTotal)} (${formatPercent(rowsDone, rowsTotal)})`,
-    formatCount(worker.committedTransactions),
-    formatCount(worker.retries),
-  ];
 }

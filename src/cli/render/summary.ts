@@ -15,9 +15,31 @@ export function renderSummary(status: EngineStatus, lag: SeenLag): string {
   return [
     `${channel} ${status.state === "failed" ? "failed" : "stopped"} after ${formatDuration(elapsedMs)}`,
     `  ${appliedText(status)}`,
-    `  ${formatCounted(applied.transactions, "transaction")}, ${formatCounted(applied.rows, "row")} in ${formatCounted(applied.runs, "commit")} (${formatCount(perS)} tx/s), ${formatCounted(applied.retries, "retry", "retries")}`,
+    `  ${formatCounted(applied.transactions, "transaction")}, ${formatCounted(applied.rows, "row")} in ${formatCounted(applied.runs, "commit")} (${formatCount(perS)} tx/s), ${formatCounted(applied.retries, "retry", "retries")}${lockBreaksText(applied)}`,
+    ...parallelLines(status),
     ...lagLines(lag),
   ].join("\n");
+}
+
+const lockBreaksText = ({ lockBreaks }: EngineStatus["applied"]): string =>
+  lockBreaks === 0 ? "" : `, ${formatCounted(lockBreaks, "lock break")}`;
+
+function parallelLines({ applied, policy }: EngineStatus): string[] {
+  const lines: string[] = [];
+  const conflicts = conflictsText(applied);
+  if (applied.meanConcurrency > 0)
+    lines.push(`  policy ${policy}, ${applied.meanConcurrency.toFixed(1)} workers at work at a time on average`);
+  if (conflicts !== "") lines.push(`  conflicts: ${conflicts}`);
+  if (applied.passedOver > 0) lines.push(`  ${formatCounted(applied.passedOver, "transaction")} passed over`);
+  return lines;
+}
+
+/** `3 rows skipped, 1 row overwritten`; empty when there were none. */
+export function conflictsText({ conflictsSkipped, conflictsOverwritten }: EngineStatus["applied"]): string {
+  return [
+    ...(conflictsSkipped === 0 ? [] : [`${formatCounted(conflictsSkipped, "row")} skipped`]),
+    ...(conflictsOverwritten === 0 ? [] : [`${formatCounted(conflictsOverwritten, "row")} overwritten`]),
+  ].join(", ");
 }
 
 /** A lag that was never known is not worth a word. */

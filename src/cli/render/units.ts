@@ -38,6 +38,12 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(hours / 24)} d ${pad(hours % 24)} h`;
 }
 
+/** The same in at most seven characters, for tables: `40ms`, `9.9s`, `59s`, `3m20s`, `2h05m`, `3d04h`. */
+export function formatShortDuration(ms: number): string {
+  if (ms < 50) return `${Math.round(ms)}ms`;
+  return formatDuration(ms).replace(" min", "m").replaceAll(" ", "");
+}
+
 function pad(number: number): string {
   return String(number).padStart(2, "0");
 }
