@@ -23,10 +23,11 @@ export interface WritesetsOptions {
 }
 
 const RETRY_MS = { first: 200, max: 5_000 };
-/** Values per question: a weight is a column of the answer, of which a server allows 4096. */
-const VALUES_PER_QUERY = 256;
-const HEX_PER_QUERY = 512 * 1024;
-/** One round for plans, one for weights; more only when what was learned is forgotten meanwhile. */
+/** A weight is a column of the answer, of which a server allows 4096. */
+const TEXTS_PER_QUERY = 512;
+/** Twice as much in hexadecimal, and at most some sixteen times as weights: below the smallest usual max_allowed_packet, 4 MiB in MySQL 5.6. */
+const BYTES_PER_QUERY = 128 * 1024;
+/** One round for plans, one for alphabets, one for weights; more only when what was learned is forgotten meanwhile. */
 const ROUNDS_MAX = 8;
 
 /** What was read of the target's schema since its last change. */
@@ -87,7 +88,9 @@ export class Writesets {
         return extraction.writeset;
       }
       for (const map of extraction.wantedPlans) await this.#plan(map);
-      for (const [collation, texts] of extraction.wantedWeights) await this.#weigh(collation, [...texts]);
+      for (const [collation, { texts, pages }] of extraction.wantedWeights) {
+        await this.#weigh(collation, [...texts], pages);
+      }
     }
     return OPAQUE_WRITESET;
   }
@@ -168,45 +171,43 @@ export class Writesets {
     if (known === undefined || this.#weights.has(known.name)) return;
     const { name, charset, padSpace, bytesPerCharacterMax } = known;
     const width = characterWidth(charset, bytesPerCharacterMax);
-    const asciiCompatible = width === undefined || width === "one" || width === "utf8";
     const bytewise = name === "binary" || name.endsWith("_bin");
-    const facts = { name, charset, width, asciiCompatible, padSpace, bytewise };
+    const facts = { name, charset, width, padSpace, bytewise };
     let collation = new Collation({ ...facts, levels: "all" });
     if (!bytewise) {
-      const lesson = Collation.LESSON.map((text) => {
-        const bytes = hexLiteral(text);
-        return asciiCompatible ? bytes : `CONVERT(CONVERT(${bytes} USING ascii) USING ${known.sqlCharset})`;
-      });
-      collation.learn(await this.#weightsOf(known, "all", lesson));
+      await collation.learn(0, (texts) => this.#weightsOf(known, "all", texts));
       // MariaDB pads each level, and puts nothing between them: the first alone can be understood. It tells fewer texts apart, which is safe.
       if (collation.isUnknown && this.#options.session().serverVersion.flavour === "mariadb") {
         collation = new Collation({ ...facts, levels: "first" });
-        collation.learn(await this.#weightsOf(known, "first", lesson));
+        await collation.learn(0, (texts) => this.#weightsOf(known, "first", texts));
       }
     }
     if (!this.#weights.has(name)) this.#weights.set(name, collation);
   }
 
-  async #weigh(collation: Collation, texts: readonly string[]): Promise<void> {
+  async #weigh(collation: Collation, texts: readonly string[], pages: Iterable<number>): Promise<void> {
     const { name, levels } = collation.facts;
     const known = (await this.#knownCollations()).get(name);
-    const weights = known === undefined ? [] : await this.#weightsOf(known, levels, texts.map(hexLiteral));
+    if (known === undefined) return;
+    const ask = (asked: readonly Buffer[]): Promise<(Buffer | null)[]> => this.#weightsOf(known, levels, asked);
+    for (const page of pages) await collation.learn(page, ask);
+    const weights = await ask(texts.map((text) => Buffer.from(text, "latin1")));
     for (const [index, text] of texts.entries()) collation.remember(text, weights[index] ?? null);
   }
 
-  /** The weights of each value, an expression of the collation's character set or bytes; null where the target has none. */
+  /** The weights of each text, given as bytes of the collation's character set; null where the target has none. */
   async #weightsOf(
     known: CatalogCollation,
     levels: WeightLevels,
-    values: readonly string[],
+    texts: readonly Buffer[],
   ): Promise<(Buffer | null)[]> {
     const weights: (Buffer | null)[] = [];
-    for (let at = 0; at < values.length;) {
-      const batch: string[] = [];
-      for (let bytes = 0; at < values.length && batch.length < VALUES_PER_QUERY && bytes < HEX_PER_QUERY; at++) {
-        const value = values[at] as string;
-        bytes += value.length;
-        batch.push(value);
+    for (let at = 0; at < texts.length;) {
+      const batch: Buffer[] = [];
+      for (let bytes = 0; at < texts.length && batch.length < TEXTS_PER_QUERY && bytes < BYTES_PER_QUERY; at++) {
+        const text = texts[at] as Buffer;
+        bytes += text.length;
+        batch.push(text);
       }
       weights.push(...(await this.#weightsOfBatch(known, levels, batch)));
     }
@@ -216,21 +217,19 @@ export class Writesets {
   async #weightsOfBatch(
     known: CatalogCollation,
     levels: WeightLevels,
-    values: readonly string[],
+    texts: readonly Buffer[],
   ): Promise<(Buffer | null)[]> {
-    const level = levels === "first" ? " LEVEL 1" : "";
-    const columns = values.map(
-      (value) => `WEIGHT_STRING(CONVERT(${value} USING ${known.sqlCharset}) COLLATE ${known.sqlName}${level})`,
-    );
+    const as = `USING ${known.sqlCharset}) COLLATE ${known.sqlName}${levels === "first" ? " LEVEL 1" : ""}`;
+    const columns = texts.map((text) => `WEIGHT_STRING(CONVERT(X'${text.toString("hex")}' ${as})`);
     try {
       const results = await this.#query((session) => session.execute(`SELECT ${columns.join(",")}`, { binary: true }));
       return results.at(-1)?.rows[0] ?? [];
     } catch (error) {
       if (this.#options.signal.aborted || !(error instanceof ReplicationError)) throw error;
       // One bad value must not make the others unknown.
-      if (values.length > 1) {
+      if (texts.length > 1) {
         const weights: (Buffer | null)[] = [];
-        for (const value of values) weights.push(...(await this.#weightsOfBatch(known, levels, [value])));
+        for (const text of texts) weights.push(...(await this.#weightsOfBatch(known, levels, [text])));
         return weights;
       }
       this.#options.log.warn("the target cannot tell how it compares a text: its transaction is applied by itself", {
@@ -256,11 +255,6 @@ export class Writesets {
       }
     }
   }
-}
-
-/** `text`: bytes as latin1. */
-function hexLiteral(text: string): string {
-  return `X'${Buffer.from(text, "latin1").toString("hex")}'`;
 }
 
 function nothingRead(): SchemaRead {

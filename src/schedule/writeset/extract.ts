@@ -6,7 +6,7 @@ import { type TableMapEvent, TableMaps } from "../../binlog/events/table-map.ts"
 import type { BinlogFormat } from "../../binlog/format.ts";
 import type { Writeset } from "../writeset.ts";
 import { prefixEnd, withoutSpaces } from "./charset.ts";
-import type { WantedWeights } from "./collation.ts";
+import type { Collation, WantedWeights } from "./collation.ts";
 import type { KeyHash } from "./key-hash.ts";
 import type { KeyPart, KeyPlan, TablePlan } from "./plan.ts";
 
@@ -241,23 +241,30 @@ export class WritesetExtractor {
       stop = copy(event, from, to, this.#scratch, start);
     } else {
       if (collation.isUnknown) return UNKNOWN_KEY;
-      this.#room(start + collation.asciiRoom(to - from));
-      stop = collation.writeAscii(event, from, to, this.#scratch, start);
+      this.#room(start + collation.room(to - from));
+      stop = collation.write(event, from, to, this.#scratch, start);
       if (stop < 0) {
-        const text = event.toString("latin1", from, to);
-        const weight = collation.weightOf(text);
-        if (weight === undefined) {
-          const wanted = this.#wantedWeights.get(collation);
-          if (wanted === undefined) this.#wantedWeights.set(collation, new Set([text]));
-          else wanted.add(text);
-        }
-        if (weight === undefined || weight === null) return UNKNOWN_KEY;
+        const weight = this.#weightOf(collation, from, to);
+        if (weight === undefined) return UNKNOWN_KEY;
         this.#room(start + weight.length);
         stop = copy(weight, 0, weight.length, this.#scratch, start);
       }
     }
     this.#scratch.writeUInt32LE(stop - start, at);
     return stop;
+  }
+
+  /** undefined: not known, or not yet, and then it is wanted. */
+  #weightOf(collation: Collation, from: number, to: number): Buffer | undefined {
+    const text = this.#event.toString("latin1", from, to);
+    const weight = collation.weightOf(text);
+    if (weight !== undefined) return weight ?? undefined;
+    let wanted = this.#wantedWeights.get(collation);
+    if (wanted === undefined) this.#wantedWeights.set(collation, (wanted = { texts: new Set(), pages: new Set() }));
+    const page = collation.missingPage(this.#event, from, to);
+    if (page >= 0) wanted.pages.add(page);
+    else wanted.texts.add(text);
+    return undefined;
   }
 
   #room(bytes: number): void {
