@@ -96,7 +96,7 @@ export async function begin(
   rows: BodyBatches = [],
 ): Promise<void> {
   const before = beginStatements(worker, job, transaction);
-  checkBegun(worker, before, await worker.sendRows(before, rows));
+  checkBegun(worker, before, await worker.sendRows(before, rows, { mergeStatements: true }));
 }
 
 /**

@@ -8,78 +8,176 @@ import type { BinlogFormat } from "../binlog/format.ts";
  * type is exact and no SQL is built per row. The server accepts FORMAT_DESCRIPTION, Table_map and rows events there, nothing else
  * (sql/rpl_binlog_sender… `mysql_client_binlog_statement`, sql/sql_binlog.cc of MySQL 8.0 and MariaDB 10.11).
  */
-const ROWS_FLAGS_OFFSET = EVENT_HEADER_LENGTH + 6;
-const ROWS_V1_POST_HEADER_END = EVENT_HEADER_LENGTH + 8;
+const TABLE_ID_OFFSET = EVENT_HEADER_LENGTH;
+const TABLE_ID_BYTES = 6;
+/** Of Table_map and of rows events alike. */
+const FLAGS_OFFSET = TABLE_ID_OFFSET + TABLE_ID_BYTES;
+const POST_HEADER_END = FLAGS_OFFSET + 2;
 const STATEMENT_END_FLAG = 0x1;
+/** Said of each event by itself; all other flags are taken from the first rows event of a statement (no foreign key checks, relaxed unique checks, …). */
+const FLAGS_OF_ONE_EVENT = STATEMENT_END_FLAG | 0x8;
+/** In a Table_map of MariaDB: the source's triggers have done their work. The server believes it of the first rows event's table only. */
+const TABLE_HAS_TRIGGERS_FLAG = 0x4000;
 const V1_TO_V2 = EVENT_TYPE.WRITE_ROWS - EVENT_TYPE.WRITE_ROWS_V1;
 /** Length field of the extra data that version 2 has after the flags: it counts itself. */
 const NO_EXTRA_DATA = Buffer.of(2, 0);
+/** The server opens all tables of a statement at once. */
+const STATEMENT_TABLES_MAX = 64;
 
 const PREFIX = Buffer.from("BINLOG '");
 const SUFFIX = Buffer.from("'");
 
+/** What a server takes from the first rows event of a statement for all of it. */
+interface StatementHead {
+  flags: number;
+  action: "write" | "update" | "delete";
+  timestamp: number;
+}
+
+export interface BinlogStatementOptions {
+  source: BinlogFormat["flavour"];
+  target: BinlogFormat["flavour"];
+  /** Of events, before base64. */
+  bytesMax: number;
+}
+
 /**
- * Collects row events and gives them out as BINLOG statements of bounded size. A statement of the source that is cut between two BINLOG statements gets
- * its table maps repeated and its statement end marked: the server closes the tables at the end of each BINLOG, and would
- * otherwise not know the tables of the rest.
+ * Collects row events and gives them out as BINLOG statements of bounded size. Inside one, the server knows statements too: the table maps up to the first rows
+ * event name the tables that it then opens and locks, and the rows event with STMT_END_F closes them. A statement of the source that is cut between two BINLOGs gets
+ * its table maps repeated and its statement end marked: the server closes the tables at the end of each BINLOG, and would otherwise not know the
+ * tables of the rest.
+ *
+ * Opening and closing costs a server as much as a few rows do, so with `mergeStatements` consecutive statements of the source become one as long as the server
+ * treats their rows as it would apart. Invariant: all table maps of a statement lie before its first rows event, or their tables would not be open and
+ * the server would skip their rows without a word.
  */
 export class BinlogStatementBuilder {
+  /** Only for rows that one transaction of the target holds and can roll back. May change whenever the builder is empty. */
+  mergeStatements = false;
   readonly #bytesMax: number;
   readonly #toVersion2: boolean;
+  readonly #target: BinlogFormat["flavour"];
   #buffer: Buffer;
   #length = 0;
-  /** Table maps of the source's statement at hand, and where in the buffer those lie that no rows event has followed yet. */
-  #tableMaps: Buffer[] = [];
-  #danglingMapsAt: number | undefined;
-  #statementOpen = false;
-  #lastRowsAt: number | undefined;
+  /** The source's statement at hand: its table maps, and how many of them, the last ones, no rows event has followed yet. */
+  #sourceMaps: Buffer[] = [];
+  #mapsWaiting = 0;
+  #sourceOpen = false;
+  /** The statement that is being built: its tables by id, their names, where its table maps end; undefined between statements. */
+  #head: StatementHead | undefined;
+  readonly #tables = new Map<number, Buffer>();
+  readonly #names = new Set<string>();
+  #tablesHaveTriggers = false;
+  #mapsEnd = 0;
+  #lastRowsAt = 0;
 
-  constructor(source: BinlogFormat["flavour"], target: BinlogFormat["flavour"], bytesMax: number) {
+  constructor({ source, target, bytesMax }: BinlogStatementOptions) {
     this.#bytesMax = bytesMax;
     this.#toVersion2 = source === "mariadb" && target === "mysql";
+    this.#target = target;
     this.#buffer = Buffer.allocUnsafe(Math.min(bytesMax, 64 * 1024));
   }
 
   /** Takes a Table_map or rows event without checksum. @returns the statement that had to end before it. */
   add(event: Buffer): Buffer[] | undefined {
     if (eventType(event) === EVENT_TYPE.TABLE_MAP) {
-      if (!this.#statementOpen) this.#tableMaps = [];
-      this.#statementOpen = true;
-      this.#danglingMapsAt ??= this.#length;
-      this.#tableMaps.push(event);
-      this.#append(event);
+      if (!this.#sourceOpen) {
+        this.#sourceMaps = [];
+        this.#mapsWaiting = 0;
+      }
+      this.#sourceOpen = true;
+      this.#sourceMaps.push(event);
+      this.#mapsWaiting++;
       return undefined;
     }
-    assert(this.#tableMaps.length > 0, "rows events follow their table map");
-    let statement: Buffer[] | undefined;
-    if (this.#length + event.length + NO_EXTRA_DATA.length > this.#bytesMax && this.#lastRowsAt !== undefined) {
-      statement = this.#cut(this.#danglingMapsAt ?? this.#length);
-      for (const tableMap of this.#tableMaps) this.#append(tableMap);
-    }
-    this.#danglingMapsAt = undefined;
+    assert(this.#sourceMaps.length > 0, "rows events follow their table map");
+    const continues = this.#mapsWaiting < this.#sourceMaps.length;
+    const newMaps = this.#newMaps();
+    const joins = this.#head !== undefined && (continues || this.#canMerge(event, newMaps));
+    let bytes = event.length + NO_EXTRA_DATA.length;
+    for (const map of joins ? newMaps : this.#sourceMaps) bytes += map.length;
+    const full = this.#length > 0 && this.#length + bytes > this.#bytesMax ? this.#cut() : undefined;
+    if (!joins || full !== undefined) this.#begin(event);
+    else if (newMaps.length > 0) this.#insertMaps(newMaps);
+    this.#mapsWaiting = 0;
     this.#lastRowsAt = this.#length;
     this.#appendRows(event);
-    this.#statementOpen = (event.readUInt16LE(ROWS_FLAGS_OFFSET) & STATEMENT_END_FLAG) === 0;
-    return statement;
+    this.#sourceOpen = (event.readUInt16LE(FLAGS_OFFSET) & STATEMENT_END_FLAG) === 0;
+    if (!this.#sourceOpen) this.#sourceMaps = [];
+    return full;
   }
 
   /** The last statement; undefined when there is nothing left to apply. The builder can be used again. */
   finish(): Buffer[] | undefined {
-    const statement = this.#lastRowsAt === undefined ? undefined : this.#cut(this.#danglingMapsAt ?? this.#length);
-    this.#length = 0;
-    this.#tableMaps = [];
-    this.#danglingMapsAt = undefined;
-    this.#statementOpen = false;
+    const statement = this.#length === 0 ? undefined : this.#cut();
+    this.#sourceMaps = [];
+    this.#mapsWaiting = 0;
+    this.#sourceOpen = false;
     return statement;
   }
 
-  #cut(length: number): Buffer[] {
-    assert(this.#lastRowsAt !== undefined, "a BINLOG statement holds at least one rows event");
-    const flagsAt = this.#lastRowsAt + ROWS_FLAGS_OFFSET;
+  /** Those of the waiting table maps that the statement being built has not. */
+  #newMaps(): readonly Buffer[] {
+    let maps = NO_MAPS;
+    for (let at = this.#sourceMaps.length - this.#mapsWaiting; at < this.#sourceMaps.length; at++) {
+      const map = this.#sourceMaps[at] as Buffer;
+      if (!sameMap(this.#tables.get(tableId(map)), map)) maps = [...maps, map];
+    }
+    return maps;
+  }
+
+  /** Whether the server does with the rows of a statement that begins with `event` the same in the statement being built as by themselves. */
+  #canMerge(event: Buffer, newMaps: readonly Buffer[]): boolean {
+    const open = this.#head;
+    if (!this.mergeStatements || open === undefined) return false;
+    const next = headOf(event);
+    if (next.flags !== open.flags) return false;
+    // Which tables a foreign key or a trigger will touch is looked up once, for the first event; a write prepares for all (`get_trg_event_map`).
+    if (next.action !== open.action && open.action !== "write") return false;
+    if (this.#target === "mariadb") {
+      // NOW() of defaults and of row versions; MySQL sets it for each event.
+      if (next.timestamp !== open.timestamp) return false;
+      if (this.#tablesHaveTriggers || newMaps.some(hasTriggers)) return false;
+    }
+    if (this.#tables.size + newMaps.length > STATEMENT_TABLES_MAX) return false;
+    return newMaps.every((map) => !this.#tables.has(tableId(map)) && !this.#names.has(tableName(map)));
+  }
+
+  #begin(event: Buffer): void {
+    this.#endStatement();
+    this.#head = headOf(event);
+    this.#mapsEnd = this.#length;
+    this.#insertMaps(this.#sourceMaps);
+  }
+
+  /** Behind the table maps that are there, before the rows. */
+  #insertMaps(maps: readonly Buffer[]): void {
+    for (const map of maps) {
+      this.#reserve(map.length);
+      this.#buffer.copyWithin(this.#mapsEnd + map.length, this.#mapsEnd, this.#length);
+      map.copy(this.#buffer, this.#mapsEnd);
+      this.#mapsEnd += map.length;
+      this.#length += map.length;
+      this.#tables.set(tableId(map), map);
+      this.#names.add(tableName(map));
+      this.#tablesHaveTriggers ||= hasTriggers(map);
+    }
+  }
+
+  #endStatement(): void {
+    if (this.#head === undefined) return;
+    const flagsAt = this.#lastRowsAt + FLAGS_OFFSET;
     this.#buffer.writeUInt16LE(this.#buffer.readUInt16LE(flagsAt) | STATEMENT_END_FLAG, flagsAt);
-    const text = base64(this.#buffer, length);
+    this.#head = undefined;
+    this.#tables.clear();
+    this.#names.clear();
+    this.#tablesHaveTriggers = false;
+  }
+
+  #cut(): Buffer[] {
+    this.#endStatement();
+    const text = base64(this.#buffer, this.#length);
     this.#length = 0;
-    this.#lastRowsAt = undefined;
     // One large row is no reason to keep its memory.
     if (this.#buffer.length > 2 * this.#bytesMax) this.#buffer = Buffer.allocUnsafe(this.#bytesMax);
     return [PREFIX, text, SUFFIX];
@@ -92,15 +190,17 @@ export class BinlogStatementBuilder {
   }
 
   #appendRows(event: Buffer): void {
-    const type = eventType(event);
-    const isVersion1 = type >= EVENT_TYPE.WRITE_ROWS_V1 && type <= EVENT_TYPE.DELETE_ROWS_V1;
-    if (!isVersion1 || !this.#toVersion2) return this.#append(event);
     const start = this.#length;
-    this.#append(event.subarray(0, ROWS_V1_POST_HEADER_END));
-    this.#append(NO_EXTRA_DATA);
-    this.#append(event.subarray(ROWS_V1_POST_HEADER_END));
-    this.#buffer[start + 4] = type + V1_TO_V2;
-    this.#buffer.writeUInt32LE(event.length + NO_EXTRA_DATA.length, start + 9);
+    const type = eventType(event);
+    if (this.#toVersion2 && isVersion1(type)) {
+      this.#append(event.subarray(0, POST_HEADER_END));
+      this.#append(NO_EXTRA_DATA);
+      this.#append(event.subarray(POST_HEADER_END));
+      this.#buffer[start + 4] = type + V1_TO_V2;
+      this.#buffer.writeUInt32LE(event.length + NO_EXTRA_DATA.length, start + 9);
+    } else this.#append(event);
+    // Its low byte; whoever ends the statement sets it again.
+    this.#buffer[start + FLAGS_OFFSET] = (event[FLAGS_OFFSET] as number) & ~STATEMENT_END_FLAG;
   }
 
   #reserve(bytes: number): void {
@@ -108,6 +208,45 @@ export class BinlogStatementBuilder {
     const larger = Buffer.allocUnsafe(Math.max(this.#length + bytes, 2 * this.#buffer.length));
     this.#buffer.copy(larger, 0, 0, this.#length);
     this.#buffer = larger;
+  }
+}
+
+const NO_MAPS: readonly Buffer[] = [];
+
+const isVersion1 = (type: number): boolean => type >= EVENT_TYPE.WRITE_ROWS_V1 && type <= EVENT_TYPE.DELETE_ROWS_V1;
+
+const tableId = (map: Buffer): number => map.readUIntLE(TABLE_ID_OFFSET, TABLE_ID_BYTES);
+
+const hasTriggers = (map: Buffer): boolean => (map.readUInt16LE(FLAGS_OFFSET) & TABLE_HAS_TRIGGERS_FLAG) !== 0;
+
+/** Schema and table as they lie there: length, name, zero byte, twice. */
+function tableName(map: Buffer): string {
+  const tableAt = POST_HEADER_END + 1 + (map[POST_HEADER_END] ?? 0) + 1;
+  return map.toString("latin1", POST_HEADER_END, tableAt + 1 + (map[tableAt] ?? 0));
+}
+
+/** All but the header is the same: id, flags, names, columns, and what metadata the source gives. */
+const sameMap = (known: Buffer | undefined, map: Buffer): boolean =>
+  known !== undefined && map.compare(known, EVENT_HEADER_LENGTH, known.length, EVENT_HEADER_LENGTH) === 0;
+
+function headOf(event: Buffer): StatementHead {
+  return {
+    flags: event.readUInt16LE(FLAGS_OFFSET) & ~FLAGS_OF_ONE_EVENT,
+    action: actionOf(eventType(event)),
+    timestamp: event.readUInt32LE(0),
+  };
+}
+
+function actionOf(type: number): StatementHead["action"] {
+  switch (type) {
+    case EVENT_TYPE.WRITE_ROWS:
+    case EVENT_TYPE.WRITE_ROWS_V1:
+      return "write";
+    case EVENT_TYPE.DELETE_ROWS:
+    case EVENT_TYPE.DELETE_ROWS_V1:
+      return "delete";
+    default:
+      return "update";
   }
 }
 

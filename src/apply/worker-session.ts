@@ -73,11 +73,11 @@ export class WorkerSession {
     this.#format = format;
     const room = Math.floor(((this.#packetBytesMax - PREFIX_BYTES_RESERVED) * 3) / 4);
     const makeBuilder = (): BinlogStatementBuilder =>
-      new BinlogStatementBuilder(
-        format.flavour,
-        this.settings.facts.flavour,
-        Math.min(STATEMENT_EVENT_BYTES_MAX, room),
-      );
+      new BinlogStatementBuilder({
+        source: format.flavour,
+        target: this.settings.facts.flavour,
+        bytesMax: Math.min(STATEMENT_EVENT_BYTES_MAX, room),
+      });
     this.#builder = makeBuilder();
     this.#aheadBuilder = makeBuilder();
   }
@@ -98,11 +98,17 @@ export class WorkerSession {
 
   /**
    * Sends row events as BINLOG statements, the statements of `before` in the same query as the first one, and waits until all are executed.
+   * `mergeStatements`: as the builder's; for packed transactions.
    * @returns the results of `before`, which also runs when there are no rows
    */
-  async sendRows(before: readonly string[], events: BodyBatches): Promise<ExecuteResult> {
+  async sendRows(
+    before: readonly string[],
+    events: BodyBatches,
+    { mergeStatements = false } = {},
+  ): Promise<ExecuteResult> {
     const builder = this.#builder;
     assert(builder !== undefined, "useFormat comes first");
+    builder.mergeStatements = mergeStatements;
     const prefix = Buffer.from(before.map((statement) => `${statement};`).join(""));
     let results: ExecuteResult | undefined;
     let eventBytes = 0;
@@ -133,12 +139,13 @@ export class WorkerSession {
   }
 
   /**
-   * The queries that `sendRows` would send, made beforehand; of a format that the session knows.
+   * The queries that `sendRows` would send for packed transactions, made beforehand; of a format that the session knows.
    * @throws ReplicationError UNSUPPORTED
    */
   buildRows(before: readonly string[], batches: Iterable<readonly Buffer[]>): Buffer[][] {
     const builder = this.#aheadBuilder;
     assert(builder !== undefined, "the format is known");
+    builder.mergeStatements = true;
     const statements: Buffer[][] = [];
     for (const batch of batches) {
       for (const event of batch) {

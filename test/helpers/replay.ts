@@ -78,7 +78,11 @@ class Player {
 
   async #run(step: Step, format: BinlogFormat): Promise<void> {
     if (step.kind === "rows") {
-      const builder = new BinlogStatementBuilder(format.flavour, this.#facts.flavour, 1 << 20);
+      const builder = new BinlogStatementBuilder({
+        source: format.flavour,
+        target: this.#facts.flavour,
+        bytesMax: 1 << 20,
+      });
       const statements = step.events.flatMap((event) => [builder.add(event) ?? []]);
       for (const statement of [...statements, builder.finish() ?? []]) {
         if (statement.length > 0) await this.#session.execute(statement);
