@@ -137,7 +137,7 @@ const optionsSchema = z.object({
     group: "Apply",
     placeholder: "NUMBER",
     what: "sessions that apply on the target at most; abreast workers changes it while running",
-    why: "While transactions depend on each other, runs of many in one commit keep one session busy, and the others cost nothing but their connections. They join in when there is something independent: other tables, other rows, or a large transaction that takes long. More than 4 pay where the target's disk or the network is slow to answer.",
+    why: "While transactions depend on each other, runs of many in one commit keep one session busy, and the others cost nothing but their connections. They join in when there is something independent: other tables, other rows, or a large transaction that takes long. Whether more of them help depends on the load: `abreast status` shows how long they waited, and for what.",
   }),
   policy: oneOf(...(POLICY_NAMES as [PolicyName, ...PolicyName[]]))
     .prefault("auto")
@@ -150,13 +150,13 @@ const optionsSchema = z.object({
   dependency: oneOf("graph", "low-water-mark").prefault("graph").register(optionNotes, {
     group: "Apply",
     what: "whether one transaction that waits holds up those behind it",
-    why: "With `graph` each waits for those that it depends on, and nothing else. `low-water-mark` is the servers' way, for comparison: it waits until everything up to the latest of them is committed, and nothing behind it begins meanwhile.",
+    why: "With `graph` each waits for those that it depends on, and nothing else. `low-water-mark` is the servers' way, for comparison: a transaction waits until everything up to the latest of them is committed, and nothing behind it begins meanwhile.",
   }),
   writesetHistory: wholeNumber(1, 1_000_000).prefault(25_000).register(optionNotes, {
     group: "Apply",
     placeholder: "NUMBER",
-    what: "most keys that the writeset policies remember",
-    why: "The server's own default (`binlog_transaction_dependency_history_size`). Twice as many are held; when that is full the older half is forgotten, and what comes next waits for everything up to there, or for the source's commit parent where that is earlier.",
+    what: "keys that the writeset policies remember, in each of two halves",
+    why: "The server's own default (`binlog_transaction_dependency_history_size`). When the younger half is full the older one is forgotten, and a transaction then waits for everything up to there, or up to the source's commit parent where that is earlier. The server forgets all of its keys at once, so it waits more often.",
   }),
   writesetHash: oneOf("xxhash64", "murmur32").prefault("xxhash64").register(optionNotes, {
     group: "Apply",

@@ -410,7 +410,7 @@ export class Engine {
 }
 
 /** @throws ReplicationError CONFIG for options that are right alone and wrong together */
-function checkCombination({ policy, commitOrder }: EngineOptions): void {
+export function checkCombination({ policy, commitOrder }: EngineOptions): void {
   if (policy === "optimistic" && commitOrder === "relaxed") {
     throw new ReplicationError(
       "CONFIG",

@@ -3,6 +3,7 @@ import { systemClock } from "../../base/clock.ts";
 import { ReplicationError } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import { describeAddress } from "../../base/server-url.ts";
+import { checkCombination } from "../../engine/engine.ts";
 import type { EngineOptions } from "../../engine/options.ts";
 import { ControlServer } from "../../http/control-server.ts";
 import { createLog } from "../../observe/log.ts";
@@ -57,6 +58,7 @@ async function replicate(config: Config<OptionName>): Promise<void> {
   const screen = new Screen(process.stdout, process.stderr);
   const log = createLog({ format: values.logFormat, clock: systemClock, write: screen.note });
   const options = engineOptions(config, log);
+  checkCombination(options);
 
   const preparations = new Preparations(options, { init: initMode(config), skipPreflight: values.skipPreflight });
   const replication = new Replication(options, preparations.list);
