@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { RowDataPacket } from "mysql2/promise";
+import type { ResultSetHeader, RowDataPacket } from "mysql2/promise";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { EngineStatus } from "../src/engine/status.ts";
+import type { EngineStatus, WorkerStatus } from "../src/engine/status.ts";
 import { ControlClient } from "../src/http/client.ts";
 import type { SandboxServer } from "../src/sandbox/start.ts";
 import type { SourcePosition } from "../src/transaction/transaction.ts";
@@ -23,6 +23,10 @@ beforeAll(async () => {
   expect((await run("--version")).end).toBe(0);
   for (const server of [source(), target()]) {
     await query(server, "CREATE DATABASE shop; CREATE TABLE shop.orders(id INT PRIMARY KEY, note VARCHAR(20))");
+    await query(
+      server,
+      "CREATE TABLE shop.items(id INT AUTO_INCREMENT PRIMARY KEY, writer INT UNIQUE, n INT NOT NULL)",
+    );
   }
 });
 
@@ -313,6 +317,121 @@ test("preflight takes the command line of replicate", async () => {
   expect(output).not.toContain("--pack-time");
 });
 
+describe("the number of workers", () => {
+  test("changes from 1 to 8 to 2 under load, which the status shows, and nothing is lost or repeated", async () => {
+    const engine = await startEngine("--start-from", "now", "--workers", "1");
+    const load = new Load(source(), 4);
+    try {
+      await applyMore(engine);
+      expect((await new ControlClient(folder).status()).workers).toHaveLength(1);
+
+      expect(await run("workers", "8", "--folder", folder)).toMatchObject({
+        end: 0,
+        output: "applying with 8 workers (was 1)\n",
+        errors: "",
+      });
+      const isAtWork = ({ committedTransactions }: WorkerStatus): boolean => committedTransactions > 0;
+      await statusWhere(({ workers }) => workers.length === 8 && workers.filter(isAtWork).length > 1, engine);
+      await applyMore(engine);
+      const shown = await run("status", "--folder", folder);
+      expect(shown.output).toMatch(/ Workers: 8 wanted, \d/);
+      expect(shown.output.match(/^\| worker [0-7] /gm)).toHaveLength(8);
+
+      const fewer = await run("workers", "2", "--folder", folder, "--json");
+      expect(JSON.parse(fewer.output)).toMatchObject({ wantedWorkers: 2, formerlyWanted: 8 });
+      await statusWhere(({ workers }) => workers.length === 2, engine);
+      await applyMore(engine);
+    } finally {
+      await load.end();
+    }
+    await caughtUp(engine);
+    expect((await run("workers", "--folder", folder)).output).toMatch(/^2 wanted, [^]*\| worker 1 [^]*$/);
+    expect(await itemsOn(target())).toEqual(await itemsOn(source()));
+    expect((await itemsOn(source())).rows).toBeGreaterThan(0);
+
+    const next = await restart(engine);
+    await caughtUp(next);
+    expect(await itemsOn(target())).toEqual(await itemsOn(source()));
+  });
+
+  test("is refused when it is none, and when nobody is there to hear it", async () => {
+    await startEngine("--start-from", "now");
+    for (const count of ["0", "257", "many", "2.5"]) {
+      expect(await run("workers", count, "--folder", folder)).toEqual({
+        end: 2,
+        output: "",
+        errors: `CONFIG: "${count}" is no number of workers\n  Try: give a whole number from 1 to 256\n`,
+      });
+    }
+    expect(await new ControlClient(folder).status()).toMatchObject({ wantedWorkers: 4 });
+    expect(await run("workers", "2", "--folder", path.join(folder, "nobody"))).toMatchObject({
+      end: 3,
+      errors: expect.stringMatching(/^NOT_RUNNING: no engine runs in /),
+    });
+  });
+
+  async function applyMore(engine: CliProcess): Promise<void> {
+    const before = (await new ControlClient(folder).status()).applied.transactions;
+    await statusWhere(({ applied }) => applied.transactions > before + 200, engine);
+  }
+
+  async function restart(engine: CliProcess): Promise<CliProcess> {
+    await engine.kill();
+    return startEngine("--workers", "3");
+  }
+
+  async function itemsOn(server: SandboxServer): Promise<{ rows: number; sum: string }> {
+    const [row] = await query<RowDataPacket[]>(
+      server,
+      "SELECT COUNT(*) AS n, COALESCE(SUM(id * 7 + COALESCE(writer, 0) * 3 + n), 0) AS total FROM shop.items",
+    );
+    return { rows: Number(row?.["n"]), sum: String(row?.["total"]) };
+  }
+});
+
+/** Sessions that insert, change and delete rows of shop.items until they are told to end: some of it conflicts, most does not. */
+class Load {
+  #ending = false;
+  readonly #sessions: Promise<void>[];
+
+  constructor(server: SandboxServer, sessions: number) {
+    this.#sessions = Array.from({ length: sessions }, (_, writer) => this.#write(server, writer));
+  }
+
+  async end(): Promise<void> {
+    this.#ending = true;
+    await Promise.all(this.#sessions);
+  }
+
+  #write(server: SandboxServer, writer: number): Promise<void> {
+    return withConnection(server, async (connection) => {
+      await connection.query(`INSERT INTO shop.items(writer, n) VALUES (${writer}, 0)`);
+      for (let n = 1; !this.#ending; n++) {
+        const [{ insertId }] = await connection.query<ResultSetHeader>(
+          `INSERT INTO shop.items(n) VALUES (${n}), (${n})`,
+        );
+        await connection.query(`UPDATE shop.items SET n = n + 1 WHERE writer = ${writer}`);
+        if (n % 5 === 0) await connection.query(`UPDATE shop.items SET n = ${n} WHERE writer = ${(writer + 1) % 2}`);
+        if (n % 3 === 0) await connection.query(`DELETE FROM shop.items WHERE id = ${insertId}`);
+      }
+    });
+  }
+}
+
+test("a transaction that --skip names by its place is passed over, once, and said to be", async () => {
+  await caughtUp(await startEngine("--start-from", "now", "--skip", placeText(await sourcePlace())));
+  await insertOrder();
+  await insertOrder();
+  const engine = running.at(-1);
+  if (engine === undefined) throw new Error("no engine was started");
+  await caughtUp(engine);
+  expect(await countOn(target())).toBe((await countOn(source())) - 1);
+  expect((await run("status", "--folder", folder)).output).toContain("Passed_Over: 1 transaction named by --skip\n");
+  expect(await engine.interrupt()).toBe(0);
+  expect(engine.output).toContain("  1 transaction passed over\n");
+  await query(target(), `INSERT INTO shop.orders VALUES (${lastId - 1}, 'order')`);
+});
+
 describe("--init", () => {
   const empty = useServer("mysql-9.7");
 
@@ -397,6 +516,14 @@ test("a mistake in the options ends with code 2 before anything is touched", asy
     end: 2,
     output: "",
     errors: 'CONFIG: --workers is "many"\n  Try: give a whole number from 1 to 256\n',
+  });
+  expect(await run(...replicateArguments("--policy", "optimistic", "--commit-order", "relaxed"))).toMatchObject({
+    end: 2,
+    errors: expect.stringMatching(/^CONFIG: policy optimistic .*\n {2}Try: use --commit-order preserve, or /),
+  });
+  expect(await run(...replicateArguments("--skip", "now"))).toMatchObject({
+    end: 2,
+    errors: expect.stringMatching(/^CONFIG: --skip is "now"\n {2}Try: "now" names no transaction: name them like /),
   });
   const missing = path.join(folder, "none.yaml");
   expect(await run("replicate", "--config", missing)).toMatchObject({ end: 2 });
