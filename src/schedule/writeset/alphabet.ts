@@ -7,7 +7,7 @@ export type AskWeights = (texts: readonly Buffer[]) => Promise<readonly (Buffer 
 const PAGE = 128;
 const PAGES_OF = { one: 2, utf8: 16 } as const;
 /** When so many of a page's 128 characters do not keep their weights beside others, the collation works in another way than is tried. */
-const ODD_ROWS_MAX = 32;
+const ODD_CHARACTERS_MAX = 32;
 /** Letters, accents, case, and what is left. */
 const LEVELS_MAX = 4;
 const SEPARATOR = Buffer.of(0, 0);
@@ -29,7 +29,7 @@ interface Page {
  * The weights of single characters, so that most texts need no question to the target.
  *
  * Invariant: a text is written only when each two neighbours in it were tried together on the target, in both orders, and each kept its own weights. Otherwise contractions
- * (Czech `ch`, Danish `aa`) would give a text weights that the target does not give it. A text may have characters of ASCII and of one other page.
+ * (Czech `ch`, Danish `aa`) would give a text weights that the target does not give it.
  */
 export class Alphabet {
   /** Weights of a space, behind every ASCII character the same; undefined: the collation does something else at the end of a text. */
@@ -56,7 +56,8 @@ export class Alphabet {
     const codes = codesOf(page);
     const singles = await ask(codes.map((code) => this.#encode([code])));
     if (!hasAll(singles)) return;
-    const partners = page === 0 ? [codes] : [codesOf(0), codes];
+    const known = this.#pages.flatMap((one, number) => (one ? [codesOf(number)] : []));
+    const partners = [...known, codes];
     const rows = codes.flatMap((code) => partners.map((others) => ({ code, others })));
     const weights = await ask(rows.map(({ code, others }) => this.#encode(rowOf(code, others))));
     for (const levelCount of page === 0 ? [1, levelsIn(singles[0] as Buffer)] : [this.#levelCount]) {
@@ -65,7 +66,7 @@ export class Alphabet {
       this.#pages[page] = learned;
       this.#levelCount = levelCount;
       const odd = rows.filter(({ code, others }, index) => !this.#isSum(rowOf(code, others), weights[index]));
-      if (odd.length <= ODD_ROWS_MAX) {
+      if (new Set(odd.map(({ code }) => code)).size <= ODD_CHARACTERS_MAX) {
         await this.#learnOdd(odd, ask);
         return;
       }
@@ -73,16 +74,19 @@ export class Alphabet {
     this.#pages[page] = null;
   }
 
-  /** Which page must be learned before this text can be written; -1: none. */
+  /** Which page must be learned before this text can be written; -1: that of its characters is not the difficulty. */
   missingPage(bytes: Buffer, start: number, end: number): number {
     if (this.#width !== "one" && this.#width !== "utf8") return -1;
-    for (let at = start; at < end; at++) {
-      const first = bytes[at] as number;
-      if (first < 0x80) continue;
-      const page = this.#pageAt(bytes, at, end);
-      return page > 0 && this.#pages[page] === undefined ? page : -1;
+    let missing = -1;
+    for (let at = start; at < end;) {
+      const code = this.#codeAt(bytes, at, end);
+      if (code === -1) return -1;
+      const page = this.#pages[code >> 7];
+      if (page === null) return -1;
+      if (page === undefined) missing = code >> 7;
+      at += code >= 0x80 && this.#width === "utf8" ? 2 : 1;
     }
-    return -1;
+    return missing;
   }
 
   /** So much room `write` may need for a text of `length` bytes. */
@@ -94,28 +98,20 @@ export class Alphabet {
 
   /** Writes a text's weights to `out` at `to` and answers where they end; -1: they are not known from its characters. */
   write(bytes: Buffer, start: number, end: number, out: Buffer, to: number): number {
-    const ascii = this.#pages[0];
-    if (!ascii) return -1;
-    const other = this.#otherPage(bytes, start, end);
-    if (other === -1) return -1;
-    const page = other === 0 ? ascii : (this.#pages[other] as Page);
-    if (this.#odd.size > 0 && this.#hasOdd(bytes, start, end)) return -1;
+    const pages = this.#pages;
+    if (!pages[0] || !this.#isKnown(bytes, start, end)) return -1;
+    const isUtf8 = this.#width === "utf8";
     let at = to;
     for (let level = 0; level < this.#levelCount; level++) {
       if (level > 0) {
         out[at++] = 0;
         out[at++] = 0;
       }
-      const low = ascii.levels[level] as Level;
-      const high = page.levels[level] as Level;
       for (let i = start; i < end; i++) {
-        let index = bytes[i] as number;
-        let { starts, weights } = low;
-        if (index >= 0x80) {
-          ({ starts, weights } = high);
-          if (this.#width === "utf8") index = ((index & 1) << 6) | ((bytes[++i] as number) & 0x3f);
-          else index &= 0x7f;
-        }
+        let code = bytes[i] as number;
+        if (code >= 0x80 && isUtf8) code = ((code & 0x1f) << 6) | ((bytes[++i] as number) & 0x3f);
+        const { starts, weights } = (pages[code >> 7] as Page).levels[level] as Level;
+        const index = code & 0x7f;
         const stop = starts[index + 1] as number;
         for (let k = starts[index] as number; k < stop; k++) out[at++] = weights[k] as number;
       }
@@ -123,36 +119,30 @@ export class Alphabet {
     return at;
   }
 
-  /** The one page beside ASCII whose characters the text has, 0 when there are none; -1: it has others, or of several. */
-  #otherPage(bytes: Buffer, start: number, end: number): number {
-    let other = 0;
-    for (let at = start; at < end; at++) {
-      if ((bytes[at] as number) < 0x80) continue;
-      const page = this.#pageAt(bytes, at, end);
-      if (page === -1 || (other !== 0 && page !== other) || !this.#pages[page]) return -1;
-      other = page;
-      if (this.#width === "utf8") at++;
-    }
-    return other;
-  }
-
-  /** Of the character above 0x7f that begins at `at`; -1: it has more than two bytes, or is none. */
-  #pageAt(bytes: Buffer, at: number, end: number): number {
-    if (this.#width === "one") return 1;
-    const first = bytes[at] as number;
-    if (first < 0xc2 || first > 0xdf || at + 1 >= end || ((bytes[at + 1] as number) & 0xc0) !== 0x80) return -1;
-    return (first & 0x1f) >> 1;
-  }
-
-  #hasOdd(bytes: Buffer, start: number, end: number): boolean {
+  /** Whether all its characters are on learned pages, and no two neighbours odd. */
+  #isKnown(bytes: Buffer, start: number, end: number): boolean {
+    const hasOdd = this.#odd.size > 0;
     let before = -1;
     for (let at = start; at < end; at++) {
       let code = bytes[at] as number;
-      if (code >= 0x80 && this.#width === "utf8") code = ((code & 0x1f) << 6) | ((bytes[++at] as number) & 0x3f);
-      if (before >= 0 && this.#odd.has(before * 2048 + code)) return true;
+      if (code >= 0x80) {
+        code = this.#codeAt(bytes, at, end);
+        if (code === -1 || !this.#pages[code >> 7]) return false;
+        if (this.#width === "utf8") at++;
+      }
+      if (hasOdd && before >= 0 && this.#odd.has(before * 2048 + code)) return false;
       before = code;
     }
-    return false;
+    return true;
+  }
+
+  /** The character that begins at `at`; -1: it has more than two bytes, or is none. */
+  #codeAt(bytes: Buffer, at: number, end: number): number {
+    const first = bytes[at] as number;
+    if (first < 0x80 || this.#width === "one") return first;
+    const second = at + 1 < end ? (bytes[at + 1] as number) : 0;
+    if (this.#width !== "utf8" || first < 0xc2 || first > 0xdf || (second & 0xc0) !== 0x80) return -1;
+    return ((first & 0x1f) << 6) | (second & 0x3f);
   }
 
   async #learnSpace(ask: AskWeights): Promise<Buffer | undefined> {
