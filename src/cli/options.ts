@@ -207,7 +207,7 @@ const optionsSchema = z.object({
   }),
   onConflict: oneOf("stop", "skip", "overwrite").prefault("stop").register(optionNotes, {
     group: "Apply",
-    what: "what becomes of a row that is missing on the target, or already there with other values",
+    what: "what becomes of a row that is missing on the target, or already there",
     why: "Such a row says that the target is not what the source was, and `stop` leaves it to you to find out why. `skip` leaves the row out and goes on; `overwrite` makes the target have what the source has. Both are counted, and `abreast status` shows how often they were used.",
   }),
   skip: transactionList().optional().register(optionNotes, {
