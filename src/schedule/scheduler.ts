@@ -37,8 +37,6 @@ export interface SchedulerState {
   nextRunId: number;
   /** What former runs took to execute, and their bytes; the longer ago, the less it counts. */
   spent: { ms: number; bytes: number };
-  /** What a commit takes, by former ones. */
-  commitMs: number;
   /** A worker is idle, and what could begin is held back: looked at again when something else than the queue changes. */
   stuck: boolean;
   wakeAtMs: number;
@@ -67,7 +65,6 @@ export function createScheduler(options: SchedulerOptions): SchedulerState {
     halted: false,
     nextRunId: 1,
     spent: { ms: 0, bytes: 0 },
-    commitMs: 0,
     stuck: false,
     wakeAtMs: 0,
     lockBreaks: 0,
@@ -93,7 +90,7 @@ export function step(state: SchedulerState, input: SchedulerInput, nowMs: number
     return effects;
   }
   retry(state, nowMs, effects);
-  giveTurns(state, nowMs, effects);
+  giveTurns(state, effects);
   retire(state, effects);
   dispatch(state, nowMs, effects);
   wake(state, nowMs, effects);
@@ -144,8 +141,7 @@ function accept(state: SchedulerState, input: SchedulerInput, nowMs: number, eff
     case "committed": {
       const slot = slotOf(state, input.worker);
       assert(slot.phase === "committing", `worker ${input.worker} is ${slot.phase}, not committing`);
-      const { run, next, sinceMs } = slot;
-      state.commitMs = state.commitMs * FADING + (nowMs - sinceMs) * (1 - FADING);
+      const { run, next } = slot;
       state.window.commit(run.ordinals);
       advance(state, effects);
       state.slots[input.worker] = next === undefined ? IDLE : executing(next, nowMs);
@@ -177,6 +173,8 @@ function accept(state: SchedulerState, input: SchedulerInput, nowMs: number, eff
       state.draining = true;
       return;
     case "tick":
+      // The timer is spent. One that was early (a clock that counts otherwise, or was set back) is set again.
+      state.wakeAtMs = 0;
       return;
     default:
       unreachable(input);
@@ -293,13 +291,13 @@ function retry(state: SchedulerState, nowMs: number, effects: SchedulerEffect[])
   }
 }
 
-function giveTurns(state: SchedulerState, nowMs: number, effects: SchedulerEffect[]): void {
+function giveTurns(state: SchedulerState, effects: SchedulerEffect[]): void {
   for (const [worker, slot] of state.slots.entries()) {
     if (slot.phase !== "waiting") continue;
     if (state.options.commitOrder === "preserve" && !isItsTurn(state, slot.run)) continue;
     if (state.draining && slot.next !== undefined) state.window.giveBack(slot.next.ordinals);
     const next = state.draining ? undefined : slot.next;
-    state.slots[worker] = { phase: "committing", run: slot.run, sinceMs: nowMs, next };
+    state.slots[worker] = { phase: "committing", run: slot.run, next };
     effects.push({ type: "commit", worker, run: slot.run, next });
   }
 }
@@ -349,19 +347,21 @@ function nextPack(state: SchedulerState, nowMs: number): Packed | undefined {
 }
 
 /** How long a small run is held back at most for the sake of larger ones. */
-const PATIENCE_MS = 20;
+const PATIENCE_MS = 100;
+/** A run of at least this part of the largest one is no small one, and as many in the queue are a backlog. */
+const SMALL = 1 / 4;
 
 /**
- * A run that ends early, because what follows depends on another one, costs a commit for little, and keeps what follows from joining the other one's worker: so it
- * waits for that, unless its work takes longer than a commit. Without a backlog, and for whose turn it is, nothing is held back.
+ * A run that ends early, because what follows depends on another one, costs a commit for little, and cuts the queue into pieces that stay small: each next run ends where
+ * one that was begun before it starts. So with a backlog it waits, to be part of a large run, unless what is at work takes long. Whose turn it is, is never held back.
  */
 function isWorthARun(state: SchedulerState, packed: Packed, nowMs: number): boolean {
-  const { window, options, spent, commitMs, slots } = state;
-  if (packed.cut !== "dependency" || options.packTransactionsMax === 1) return true;
+  const { window, options, slots } = state;
+  const enough = options.packTransactionsMax * SMALL;
+  if (packed.cut !== "dependency" || packed.ordinals.length >= enough) return true;
+  if (packed.bytes >= runBytesMax(state) * SMALL || window.pendingTransactions < enough) return true;
   if (packed.ordinals[0] === window.lowWater + 1) return true;
-  const ms = spent.bytes === 0 ? 0 : (packed.bytes * spent.ms) / spent.bytes;
-  if (ms >= commitMs) return true;
-  return !slots.some((slot) => slot.phase === "executing" && nowMs - slot.sinceMs < PATIENCE_MS);
+  return slots.some((slot) => slot.phase === "executing" && nowMs - slot.sinceMs >= PATIENCE_MS);
 }
 
 /**
@@ -370,7 +370,6 @@ function isWorthARun(state: SchedulerState, packed: Packed, nowMs: number): bool
  */
 function packBehind(state: SchedulerState, current: Run): Packed | undefined {
   const { window, options, wantedWorkers } = state;
-  if (wantedWorkers > 1 && !consecutive(state)) return undefined;
   if (window.pendingTransactions < options.packTransactionsMax && window.pendingBytes < runBytesMax(state))
     return undefined;
   const start = consecutive(state) ? current.last + 1 : window.firstPending();

@@ -10,8 +10,7 @@ import type { Run } from "./scheduler-types.ts";
 export type WorkerSlot =
   | { phase: "absent" | "retired" | "idle"; run: undefined }
   | { phase: "executing"; run: Run; sinceMs: number; next: Run | undefined }
-  | { phase: "waiting"; run: Run; next: Run | undefined }
-  | { phase: "committing"; run: Run; sinceMs: number; next: Run | undefined }
+  | { phase: "waiting" | "committing"; run: Run; next: Run | undefined }
   | { phase: "rolling-back"; run: Run }
   | { phase: "backing-off"; run: Run; retryAtMs: number; forTurn: boolean; sessionUp: boolean };
 
