@@ -1,10 +1,13 @@
 // `npm run torture`: kills, over and over, under load: the engine, the target, the source, and the connections between them. Each victim gets servers of its own.
 //   npm run torture -- [--flavours mysql-9.7,mariadb-10.11] [--victims engine,target,source,network] [--hits 60] [--seed N] [--semi-sync]
+//                      [--workers N] [--policy P] [--commit-order preserve|relaxed] [--gtid own|preserve] [--pack-transactions N]
 // A table on standard output, progress on standard error. Exit code 0: nothing was lost, nothing was repeated; 1: something was; 2: a wrong option.
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { prepare, root, say } from "./prepare.mjs";
 
+/** Handed on to `replicate` as they are. */
+const ENGINE_FLAGS = ["workers", "policy", "commit-order", "gtid", "pack-transactions"];
 const VICTIMS = ["engine", "target", "source", "network"];
 
 const options = readOptions();
@@ -36,12 +39,15 @@ process.exit(faults.length === 0 ? 0 : 1);
 
 async function run(flavour, victim) {
   const what = `${flavour}, ${victim}`;
-  say(`torture: ${what}, ${options.hits} hits, seed ${options.seed}${options.semiSync ? ", semi-sync" : ""}`);
+  say(
+    `torture: ${what}, ${options.hits} hits, seed ${options.seed}${options.semiSync ? ", semi-sync" : ""} ${options.engineFlags.join(" ")}`,
+  );
   const report = await module.torture({
     flavour,
     victims: Array.from({ length: options.hits }, () => victim),
     seed: options.seed,
     semiSync: options.semiSync,
+    engineFlags: options.engineFlags,
     onProgress: (text) => say(`${what}: ${text}`),
   });
   say(`${what}: ${report.faults.length === 0 ? "exact" : report.faults.join("\n")}`);
@@ -57,6 +63,7 @@ function readOptions() {
         hits: { type: "string", default: "60" },
         seed: { type: "string", default: String(Date.now() % 1_000_000) },
         "semi-sync": { type: "boolean", default: false },
+        ...Object.fromEntries(ENGINE_FLAGS.map((flag) => [flag, { type: "string" }])),
       },
     });
     const victims = values.victims.split(",");
@@ -65,7 +72,10 @@ function readOptions() {
     const [hits, seed] = [Number(values.hits), Number(values.seed)];
     if (!Number.isInteger(hits) || hits < 1) throw new Error("--hits is a whole number above 0");
     if (!Number.isInteger(seed)) throw new Error("--seed is a whole number");
-    return { flavours: values.flavours.split(","), victims, hits, seed, semiSync: values["semi-sync"] };
+    const engineFlags = ENGINE_FLAGS.flatMap((flag) =>
+      values[flag] === undefined ? [] : [`--${flag}=${values[flag]}`],
+    );
+    return { flavours: values.flavours.split(","), victims, hits, seed, semiSync: values["semi-sync"], engineFlags };
   } catch (error) {
     say(error.message);
     return process.exit(2);

@@ -114,6 +114,12 @@ export interface WorkerKey {
 const whereWorker = (key: WorkerKey): string =>
   `WHERE channel=${literal(key.channel)} AND worker=${key.worker} AND engine='${key.engineId}'`;
 
+/** Every worker that ever had a row in this channel. */
+export async function readWorkers(session: Session, channel: string): Promise<number[]> {
+  const rows = await session.query(`SELECT worker FROM abreast.checkpoint WHERE channel=${literal(channel)}`);
+  return rows.map((row) => Number(row["worker"]));
+}
+
 export interface StoredCheckpoints {
   /** The furthest row; undefined while the channel has not begun. */
   checkpoint: Checkpoint | undefined;
@@ -127,7 +133,9 @@ export interface StoredCheckpoints {
 export async function readCheckpoints(session: Session, channel: string): Promise<StoredCheckpoints> {
   const rows = await session.query(
     // Every column: a table of version 0.1 has no `ahead`.
-    `SELECT * FROM abreast.checkpoint WHERE channel=${literal(channel)} ORDER BY transactions DESC FOR UPDATE`,
+    `SELECT * FROM abreast.checkpoint WHERE channel=${literal(channel)} ` +
+      // In relaxed order the first commits of a new channel may come before its first transaction: their rows know where it began, the others do not.
+      "ORDER BY transactions DESC, source_file='' AND gtids='' FOR UPDATE",
   );
   const first = rows[0];
   const intents = rows.flatMap((row) => (row["intent"] ? [JSON.parse(row["intent"]) as Intent] : []));
@@ -148,8 +156,15 @@ export async function readCheckpoints(session: Session, channel: string): Promis
 }
 
 /**
- * Makes the channel this engine's: every row gets its id, and rows for new workers are added. From this commit on an older engine can write nothing. All rows
- * say `start` afterwards, and the keeper's what was applied beyond it.
+ * Makes the channel this engine's: from now on an older one changes no row. To be done before the rows are read, and waits for transactions that a dead engine has begun: what is
+ * read afterwards stays.
+ */
+export async function fenceChannel(session: Session, channel: string, engineId: string): Promise<void> {
+  await session.execute(`UPDATE abreast.checkpoint SET engine='${engineId}' WHERE channel=${literal(channel)}`);
+}
+
+/**
+ * Begins: rows for new workers are added, all rows say `start` afterwards, and the keeper's what was applied beyond it.
  */
 export async function takeOver(
   session: Session,
@@ -190,8 +205,7 @@ export async function addWorkerRows(
     const keeper = { channel, engineId, worker: KEEPER };
     const isOurs = (await session.queryValue(`${ownRowQuery(keeper)} FOR UPDATE`)) === "1";
     if (!isOurs) throw fenced(channel);
-    const rows = await session.query(`SELECT worker FROM abreast.checkpoint WHERE channel=${literal(channel)}`);
-    const present = new Set(rows.map((row) => Number(row["worker"])));
+    const present = new Set(await readWorkers(session, channel));
     for (let worker = 0; worker < workers; worker++) {
       if (!present.has(worker)) await session.execute(insertRow(channel, worker, engineId));
     }

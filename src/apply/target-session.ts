@@ -27,24 +27,49 @@ export async function openWorkerSession(
     await session.execute(settings(session.serverVersion));
     const name = literal(lockName(channel, worker));
     while ((await session.queryValue(`SELECT GET_LOCK(${name},${STALE_LOCK_SECONDS})`)) !== "1") {
-      const [holder] = await session.query(
-        `SELECT ID, COMMAND, INFO FROM information_schema.PROCESSLIST WHERE ID=IS_USED_LOCK(${name})`,
-      );
-      if (holder === undefined) continue;
-      if (holder["COMMAND"] !== "Sleep") {
-        log.warn(`worker ${worker} waits for the session of a former engine on the target`, {
-          connection: holder["ID"],
-          statement: holder["INFO"]?.slice(0, 100),
-        });
-        continue;
-      }
-      // It may have gone by itself meanwhile (error 1094).
-      await session.execute(`KILL ${holder["ID"]}`).catch(() => {});
+      await endStaleHolder(session, name, worker, log);
     }
     return session;
   } catch (error) {
     session.destroy();
     throw error;
+  }
+}
+
+async function endStaleHolder(session: Session, name: string, worker: number, log: Log): Promise<void> {
+  const [holder] = await session.query(
+    `SELECT ID, COMMAND, INFO FROM information_schema.PROCESSLIST WHERE ID=IS_USED_LOCK(${name})`,
+  );
+  if (holder === undefined) return;
+  if (holder["COMMAND"] !== "Sleep") {
+    log.warn(`worker ${worker} waits for the session of a former engine on the target`, {
+      connection: holder["ID"],
+      statement: holder["INFO"]?.slice(0, 100),
+    });
+    return;
+  }
+  // It may have gone by itself meanwhile (error 1094).
+  await session.execute(`KILL ${holder["ID"]}`).catch(() => {});
+}
+
+const LOOK_AGAIN_MS = 20;
+
+/**
+ * Waits until the sessions of a dead engine's workers are gone. A DDL that one of them still executes is seen in no checkpoint, and the next engine gives it to whichever
+ * worker is free: it would run twice.
+ */
+export async function awaitFormerSessions(
+  session: Session,
+  channel: string,
+  workers: readonly number[],
+  log: Log,
+): Promise<void> {
+  for (const worker of workers) {
+    const name = literal(lockName(channel, worker));
+    for (let looks = 1; (await session.queryValue(`SELECT IS_USED_LOCK(${name})`)) !== null; looks++) {
+      if (looks % ((1000 * STALE_LOCK_SECONDS) / LOOK_AGAIN_MS) === 0) await endStaleHolder(session, name, worker, log);
+      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+    }
   }
 }
 

@@ -1,15 +1,12 @@
+import { difference, type GtidInterval, includes, insert } from "../gtid/interval.ts";
 import { GtidSet } from "../gtid/mysql.ts";
 import type { Transaction } from "../transaction/transaction.ts";
+import type { Progress } from "./progress.ts";
 
 /** A transaction and its number since the channel began. */
 export interface Numbered {
   number: bigint;
   transaction: Transaction;
-}
-
-interface Range {
-  from: bigint;
-  to: bigint;
 }
 
 /**
@@ -21,7 +18,7 @@ interface Range {
 export class AppliedAhead {
   #gtids = GtidSet.parse("");
   /** By `domain-server`, and the numbers as "". */
-  readonly #ranges = new Map<string, Range[]>();
+  readonly #ranges = new Map<string, GtidInterval[]>();
 
   static parse(texts: readonly string[]): AppliedAhead {
     const ahead = new AppliedAhead();
@@ -31,8 +28,8 @@ export class AppliedAhead {
         ahead.#gtids = ahead.#gtids.union(GtidSet.parse(part));
         continue;
       }
-      const [, series = "", from = "0", to = from] = match;
-      ahead.#put(series, { from: BigInt(from), to: BigInt(to) });
+      const [, series = "", first = "0", last = first] = match;
+      insert(ahead.#rangesOf(series), BigInt(first), BigInt(last));
     }
     return ahead;
   }
@@ -43,34 +40,54 @@ export class AppliedAhead {
     return ahead;
   }
 
+  /** How many. */
+  get size(): bigint {
+    let size = this.#gtids.size;
+    for (const ranges of this.#ranges.values()) for (const { first, last } of ranges) size += last - first + 1n;
+    return size;
+  }
+
   add({ number, transaction: { id } }: Numbered): void {
     if (id.kind === "mysql") this.#gtids.add(id.uuid, id.tag, id.gno);
-    else if (id.kind === "mariadb") this.#put(`${id.domainId}-${id.serverId}`, { from: id.sequence, to: id.sequence });
-    else this.#put("", { from: number, to: number });
+    else if (id.kind === "mariadb") {
+      insert(this.#rangesOf(`${id.domainId}-${id.serverId}`), id.sequence, id.sequence);
+    } else insert(this.#rangesOf(""), number, number);
   }
 
   has({ number, transaction: { id } }: Numbered): boolean {
     if (id.kind === "mysql") return this.#gtids.contains(id.uuid, id.tag, id.gno);
     const [series, value] = id.kind === "mariadb" ? [`${id.domainId}-${id.serverId}`, id.sequence] : ["", number];
-    return this.#ranges.get(series)?.some(({ from, to }) => from <= value && value <= to) ?? false;
+    return includes(this.#ranges.get(series) ?? [], value);
+  }
+
+  /** Those that `progress` does not cover: without this, what every kill leaves would be carried along forever. */
+  beyond({ gtids, transactions }: Progress): AppliedAhead {
+    const rest = new AppliedAhead();
+    rest.#gtids = gtids.kind === "mysql" ? this.#gtids.subtract(gtids.set) : this.#gtids.clone();
+    for (const [series, ranges] of this.#ranges) {
+      const [domainId, serverId] = series.split("-").map(Number);
+      const entry =
+        gtids.kind === "mariadb" && domainId !== undefined && series !== "" ? gtids.position.get(domainId) : undefined;
+      const covered = series === "" ? transactions : entry?.serverId === serverId ? (entry?.sequence ?? 0n) : 0n;
+      const left = difference(ranges, [{ first: 0n, last: covered }]);
+      if (left.length > 0) rest.#ranges.set(series, left);
+    }
+    return rest;
   }
 
   toString(): string {
     const parts = [this.#gtids.toString()];
     for (const [series, ranges] of this.#ranges) {
-      for (const { from, to } of ranges) {
-        parts.push(`${series === "" ? "#" : `${series}-`}${from}${to === from ? "" : `..${to}`}`);
+      for (const { first, last } of ranges) {
+        parts.push(`${series === "" ? "#" : `${series}-`}${first}${last === first ? "" : `..${last}`}`);
       }
     }
     return parts.filter((part) => part !== "").join(",");
   }
 
-  /** Mostly behind the last one: ranges grow at their end. */
-  #put(series: string, range: Range): void {
+  #rangesOf(series: string): GtidInterval[] {
     let ranges = this.#ranges.get(series);
     if (ranges === undefined) this.#ranges.set(series, (ranges = []));
-    const last = ranges.at(-1);
-    if (last !== undefined && range.from === last.to + 1n) last.to = range.to;
-    else ranges.push({ ...range });
+    return ranges;
   }
 }

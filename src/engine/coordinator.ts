@@ -26,8 +26,8 @@ export interface CoordinatorOptions {
   writesCheckpoints: boolean;
   intent: Intent | undefined;
   clock: Clock;
-  /** The low-water mark moved; our relay log is done with up to this place. */
-  onAdvance: (relayEnd: RelayPosition) => void;
+  /** The low-water mark moved; our relay log is done with up to this place, undefined: of where this engine began. */
+  onAdvance: (relayEnd: RelayPosition | undefined) => void;
   onRetire: (worker: number) => void;
   /** Something changed for the workers. */
   onStep: () => void;

@@ -337,8 +337,8 @@ export class Engine {
     });
   }
 
-  #advanced(relayEnd: RelayPosition): void {
-    this.#purgeable = relayEnd;
+  #advanced(relayEnd: RelayPosition | undefined): void {
+    if (relayEnd !== undefined) this.#purgeable = relayEnd;
     this.#checkUntil();
   }
 

@@ -9,6 +9,14 @@ interface HeldTransaction {
   transaction: Transaction;
   /** Who committed it, while transactions before it are not. */
   committedBy: number | undefined;
+  /** Of the last one of a run: what the checkpoint that goes with it claims to be complete. */
+  claim: Claim | undefined;
+}
+
+/** Everything up to here is on the target. `relayEnd`: undefined while it is where this engine began. */
+interface Claim {
+  ordinal: number;
+  relayEnd: RelayPosition | undefined;
 }
 
 /**
@@ -23,6 +31,9 @@ export class HeldTransactions {
   readonly #writes: boolean;
   #low: Progress;
   #lowOrdinal = 0;
+  #lowRelayEnd: RelayPosition | undefined;
+  /** The furthest claim that is committed. It may be behind the low-water mark: of the runs that are committed together, none knew of the others. */
+  #claimed: Claim = { ordinal: 0, relayEnd: undefined };
   /** The number of ordinal 0 since the channel began. */
   readonly #base: bigint;
   /** With the order preserved: where the last run's checkpoint ended, so that the next one's begins from there. */
@@ -56,7 +67,7 @@ export class HeldTransactions {
   }
 
   add(ordinal: number, transaction: Transaction): void {
-    const held = { transaction, committedBy: undefined };
+    const held = { transaction, committedBy: undefined, claim: undefined };
     this.#held.set(ordinal, held);
     this.bytes += bytesOf(held);
   }
@@ -69,12 +80,16 @@ export class HeldTransactions {
       held.committedBy = worker;
       // With the order preserved the low-water mark is about to pass it.
       if (!this.#preserve) held.transaction = { ...held.transaction, body: { events: [] } };
+      if (held.claim !== undefined && held.claim.ordinal > this.#claimed.ordinal) this.#claimed = held.claim;
     }
   }
 
-  /** The low-water mark is at `ordinal` now. @returns what it passed, and where our relay log is done with */
-  advance(ordinal: number): { transactions: number; rows: number; relayEnd: RelayPosition } {
-    let relayEnd: RelayPosition | undefined;
+  /**
+   * The low-water mark is at `ordinal` now.
+   * @returns what it passed, and up to where no later engine will need our relay log: it begins from what the target's checkpoint claims
+   */
+  advance(ordinal: number): { transactions: number; rows: number; relayEnd: RelayPosition | undefined } {
+    assert(ordinal > this.#lowOrdinal, "the low-water mark moves over at least one transaction");
     const passed = { transactions: 0, rows: 0 };
     for (; this.#lowOrdinal < ordinal; this.#lowOrdinal++) {
       const held = this.#at(this.#lowOrdinal + 1);
@@ -84,11 +99,10 @@ export class HeldTransactions {
       advance(this.#low, transaction);
       passed.transactions++;
       passed.rows += transaction.rows;
-      relayEnd = transaction.relayEnd;
+      this.#lowRelayEnd = transaction.relayEnd;
     }
-    assert(relayEnd !== undefined, "the low-water mark moves over at least one transaction");
     if (this.#planned !== undefined && this.#planned.ordinal < this.#lowOrdinal) this.#planned = undefined;
-    return { ...passed, relayEnd };
+    return { ...passed, relayEnd: this.#writes ? this.#claimed.relayEnd : this.#lowRelayEnd };
   }
 
   /** What the target holds now, as far as nothing is missing before it. */
@@ -100,13 +114,23 @@ export class HeldTransactions {
   checkpoint(worker: number, run: Run, behind: Run | undefined): WorkerCheckpoint {
     const last = this.#base + BigInt(run.last);
     if (!this.#writes) return { low: NOWHERE, ahead: "", last };
-    if (this.#preserve) return { low: checkpointOf(this.#progressAt(run.last)), ahead: "", last };
+    if (this.#preserve) {
+      this.#claim(run, run.last);
+      return { low: checkpointOf(this.#progressAt(run.last)), ahead: "", last };
+    }
     const own = new Set([...(behind?.ordinals ?? []), ...run.ordinals]);
     const progress = copyProgress(this.#low);
     let ordinal = this.#lowOrdinal + 1;
     for (; this.#isCertain(ordinal, own); ordinal++) advance(progress, this.get(ordinal));
+    this.#claim(run, ordinal - 1);
     const ahead = AppliedAhead.of(this.#ownAbove(ordinal, worker, own));
     return { low: checkpointOf(progress), ahead: ahead.toString(), last };
+  }
+
+  /** For every try of a run anew: another one may know more. */
+  #claim(run: Run, ordinal: number): void {
+    const relayEnd = ordinal === this.#lowOrdinal ? this.#lowRelayEnd : this.get(ordinal).relayEnd;
+    this.#at(run.last).claim = { ordinal, relayEnd };
   }
 
   *#ownAbove(from: number, worker: number, own: ReadonlySet<number>): Generator<Numbered> {

@@ -31,12 +31,13 @@ export interface Start {
  */
 export async function findStart(options: EngineOptions, target: Target, engineId: string): Promise<Start> {
   if (options.gtid === "preserve") {
-    return { progress: await executedOnTarget(target), ahead: AppliedAhead.parse([]), intent: undefined };
+    return { progress: await executedOnTarget(target, options), ahead: AppliedAhead.parse([]), intent: undefined };
   }
-  const stored = await target.readCheckpoints();
+  const stored = await target.claim(engineId);
   const { checkpoint, intent } = stored;
-  const ahead = AppliedAhead.parse(stored.ahead);
   const progress = checkpoint === undefined ? await newChannel(options) : progressOf(checkpoint);
+  const ahead = AppliedAhead.parse(stored.ahead).beyond(progress);
+  if (ahead.size > 0n) tellGaps(options, ahead.size);
   if (checkpoint !== undefined && options.startFrom !== undefined) {
     options.log.info(
       `the channel goes on from its checkpoint; --start-from ${options.startFrom} is for a new channel`,
@@ -67,7 +68,14 @@ const progressOf = ({ source, gtids, transactions }: Checkpoint): Progress => ({
   transactions,
 });
 
-async function executedOnTarget(target: Target): Promise<Progress> {
+/** Said at the start, and looked for by the tests that kill engines. */
+export const GAPS_FOUND = "on the target without all of those before them";
+
+function tellGaps({ log, channel }: EngineOptions, transactions: bigint | undefined): void {
+  log.info(`${transactions ?? "some"} transactions are ${GAPS_FOUND}: they are not applied again`, { channel });
+}
+
+async function executedOnTarget(target: Target, options: EngineOptions): Promise<Progress> {
   if (!target.gtidModeOn) {
     throw new ReplicationError("CONFIG", "the target has gtid_mode other than ON: it cannot keep the source's GTIDs", {
       where: { server: target.session.server },
@@ -75,7 +83,9 @@ async function executedOnTarget(target: Target): Promise<Progress> {
     });
   }
   const executed = ((await target.session.queryValue("SELECT @@GLOBAL.gtid_executed")) ?? "").replaceAll("\n", "");
-  return { source: NO_FILE, gtids: { kind: "mysql", set: GtidSet.parse(executed) }, transactions: 0n };
+  const set = GtidSet.parse(executed);
+  if (set.entries().some(([, , intervals]) => intervals.length > 1)) tellGaps(options, undefined);
+  return { source: NO_FILE, gtids: { kind: "mysql", set }, transactions: 0n };
 }
 
 async function newChannel(options: EngineOptions): Promise<Progress> {

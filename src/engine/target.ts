@@ -1,9 +1,16 @@
 import type { Log } from "../base/log.ts";
 import { ReplicationError } from "../base/error.ts";
 import type { ServerAddress } from "../base/server-url.ts";
-import { addCheckpointColumns, CHECKPOINT_DDL, readCheckpoints, type StoredCheckpoints } from "../apply/checkpoint.ts";
+import {
+  addCheckpointColumns,
+  CHECKPOINT_DDL,
+  fenceChannel,
+  readCheckpoints,
+  readWorkers,
+  type StoredCheckpoints,
+} from "../apply/checkpoint.ts";
 import { readTargetFacts, type RowsSession, type TargetFacts } from "../apply/statement/target.ts";
-import { openControlSession } from "../apply/target-session.ts";
+import { awaitFormerSessions, openControlSession } from "../apply/target-session.ts";
 import type { Session } from "../wire/session.ts";
 
 const RECONNECT_MS = { first: 200, max: 5_000 };
@@ -64,11 +71,14 @@ export class Target {
     session.onClosed = () => void this.#comeBack();
   }
 
-  async readCheckpoints(): Promise<StoredCheckpoints> {
-    await this.session.execute("BEGIN");
-    const stored = await readCheckpoints(this.session, this.#channel);
-    await this.session.execute("COMMIT");
-    return stored;
+  /** What the target holds of the channel, which from now on nobody but this engine changes. */
+  async claim(engineId: string): Promise<StoredCheckpoints> {
+    const workers = await readWorkers(this.session, this.#channel);
+    await awaitFormerSessions(this.session, this.#channel, workers, this.#log);
+    await fenceChannel(this.session, this.#channel, engineId);
+    // Those of an engine that was not dead, but had only lost this lock.
+    await awaitFormerSessions(this.session, this.#channel, workers, this.#log);
+    return readCheckpoints(this.session, this.#channel);
   }
 
   async close(): Promise<void> {

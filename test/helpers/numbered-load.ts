@@ -5,7 +5,7 @@ import type { ServerAddress } from "../../src/base/server-url.ts";
 import { Session } from "../../src/wire/session.ts";
 
 /**
- * A load whose transactions can be counted: number n inserts n into `counter` and adds 1 to `total`, so that a lost transaction is a missing number, and one
+ * A load whose transactions can be counted: number n inserts n into `counter` and adds 1 to a row of `total`, so that a lost transaction is a missing number, and one
  * applied twice is a duplicate key or a wrong total. Around it changes of all sizes, and DDL. It survives the death of the server: each session then logs in
  * again and goes on with the next number, for nobody knows whether the last one was committed.
  */
@@ -28,8 +28,13 @@ export interface NumberedLoadOptions {
 export const LOAD_SCHEMA = "numbered";
 
 const ROW_TABLES = 3;
+/** Some transactions wait for each other's row, and most can be applied beside each other. */
+const TOTALS = 12;
 const LARGE_ROWS = 4000;
 const LARGE_ROWS_PER_INSERT = 500;
+
+/** Nothing runs beside a statement: many of them would leave nothing to apply in parallel. */
+const STATEMENT_PAUSES = 10;
 
 export async function prepareNumberedLoad(address: ServerAddress): Promise<void> {
   const session = await Session.connect(address);
@@ -40,7 +45,7 @@ export async function prepareNumberedLoad(address: ServerAddress): Promise<void>
     "CREATE TABLE counter (n INT PRIMARY KEY, thread INT NOT NULL)",
     // Two totals: one changed by row events, one by statements, which add once more when they are run once more.
     "CREATE TABLE total (id INT PRIMARY KEY, n INT NOT NULL)",
-    "INSERT INTO total VALUES (1, 0), (2, 0)",
+    `INSERT INTO total VALUES ${Array.from({ length: TOTALS }, (_, i) => `(${i + 1}, 0)`).join(", ")}`,
     "CREATE TABLE total_by_statement (id INT PRIMARY KEY, n INT NOT NULL)",
     "INSERT INTO total_by_statement VALUES (1, 0)",
     ...tables,
@@ -100,13 +105,13 @@ export function startNumberedLoad(options: NumberedLoadOptions): NumberedLoad {
       const changes = isLarge ? largeChanges(prng, number) : byStatement ? ["DO 0"] : smallChanges(prng);
       const total = byStatement
         ? "UPDATE total_by_statement SET n=n+1 WHERE id=1"
-        : `UPDATE total SET n=n+1 WHERE id=${1 + (thread % 2)}`;
+        : `UPDATE total SET n=n+1 WHERE id=${prng.integer(1, TOTALS)}`;
       const statements = ["BEGIN", `INSERT INTO counter VALUES (${number}, ${thread})`, ...changes, total, "COMMIT"];
       await retryTemporary(session, statements);
       acknowledged.add(number);
       counts.transactions++;
       if (isLarge) counts.large++;
-      await sleep(prng.integer(0, options.pauseMsMax));
+      await sleep(prng.integer(0, options.pauseMsMax) * (byStatement ? STATEMENT_PAUSES : 1));
     });
   }
 

@@ -3,6 +3,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { TemporaryFolder } from "../../src/bench/temporary-folder.ts";
 import { createPrng, type Prng } from "../../src/base/prng.ts";
+import { GAPS_FOUND } from "../../src/engine/start.ts";
 import type { EngineStatus } from "../../src/engine/status.ts";
 import { ControlClient } from "../../src/http/client.ts";
 import type { ServerFlavour } from "../../src/sandbox/flavours.ts";
@@ -23,6 +24,8 @@ export interface TortureOptions {
   seed: number;
   /** The source waits for our acknowledgement; after each kill of it, what a client saw committed must be with us. */
   semiSync: boolean;
+  /** Flags of `replicate` beside the torture's own: `--workers=16`, `--commit-order=relaxed`. */
+  engineFlags?: readonly string[];
   onProgress: (text: string) => void;
 }
 
@@ -35,6 +38,8 @@ export interface TortureReport {
   ddl: number;
   /** Transactions on the source at the end: the acknowledged ones, and those whose answer was lost. */
   applied: number;
+  /** How many times an engine began on a target that had transactions without all of those before them. */
+  startsWithGaps: number;
   /** Everything that is wrong; empty when nothing is. */
   faults: string[];
 }
@@ -130,6 +135,7 @@ class Stage {
   readonly #relayFolder: string;
   readonly #prng: Prng;
   readonly #faults: string[] = [];
+  #startsWithGaps = 0;
   #engine: CliProcess | undefined;
   #load: NumberedLoad | undefined;
 
@@ -178,7 +184,7 @@ class Stage {
     const applied = this.#faults.length > 0 ? 0 : await this.#count(load);
     if (this.#faults.length === 0) await this.#compare();
     const { transactions, large, ddl } = load.counts;
-    return { hits, transactions, large, ddl, applied, faults: this.#faults };
+    return { hits, transactions, large, ddl, applied, startsWithGaps: this.#startsWithGaps, faults: this.#faults };
   }
 
   async end(): Promise<void> {
@@ -203,8 +209,18 @@ class Stage {
       "--skip-preflight",
       "--json",
       ...(this.#options.semiSync ? ["--semi-sync"] : []),
+      ...(this.#options.engineFlags ?? []),
       ...more,
     ]);
+  }
+
+  async #killEngine(): Promise<void> {
+    await this.#engine?.kill();
+    this.#countGaps();
+  }
+
+  #countGaps(): void {
+    if (this.#engine?.errors.includes(GAPS_FOUND)) this.#startsWithGaps++;
   }
 
   /** A random moment: often while the engine starts or resumes, else while it works. */
@@ -221,7 +237,7 @@ class Stage {
     switch (victim) {
       case "engine":
         this.#checkEngine();
-        await this.#engine?.kill();
+        await this.#killEngine();
         this.#engine = this.#startEngine();
         return;
       case "target":
@@ -267,11 +283,13 @@ class Stage {
     if (running !== undefined) {
       await this.#engineRuns();
       const end = await running.interrupt();
+      this.#countGaps();
       if (end !== 0) this.#faults.push(`Ctrl-C ended the engine with ${end}: ${lastLines(running.errors)}`);
     }
     const last = this.#startEngine(["--until=now"]);
     this.#engine = last;
     const end = await Promise.race([last.ended, sleep(CATCH_UP_MS_MAX, "timeout" as const, { ref: false })]);
+    this.#countGaps();
     if (end !== 0) this.#faults.push(`the target never caught up (${end}): ${await this.#describeEngine()}`);
   }
 
