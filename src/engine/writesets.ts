@@ -1,17 +1,17 @@
 import type { Log } from "../base/log.ts";
 import { ReplicationError } from "../base/error.ts";
 import type { TableMapEvent } from "../binlog/events/table-map.ts";
+import type { BinlogFormat } from "../binlog/format.ts";
 import type { Table } from "../schema/catalog.ts";
-import { type CatalogCollation, readCollations } from "../schema/collation-catalog.ts";
 import { type ForeignKey, readForeignKeys, readTable } from "../schema/key-catalog.ts";
-import { characterWidth } from "../schedule/writeset/charset.ts";
-import { Collation, type WeightLevels } from "../schedule/writeset/collation.ts";
 import { type Extraction, WritesetExtractor } from "../schedule/writeset/extract.ts";
 import { type KeyHash, type KeyHashName, loadKeyHash } from "../schedule/writeset/key-hash.ts";
 import { OPAQUE_PLAN, planTable, type TablePlan } from "../schedule/writeset/plan.ts";
 import { EMPTY_WRITESET, OPAQUE_WRITESET, type Writeset } from "../schedule/writeset.ts";
 import type { Transaction } from "../transaction/transaction.ts";
 import type { Session } from "../wire/session.ts";
+import { TargetCollations } from "./target-collations.ts";
+import { TargetQuestions } from "./target-questions.ts";
 
 export interface WritesetsOptions {
   /** The target's session of the moment: another one after it was lost. */
@@ -22,11 +22,6 @@ export interface WritesetsOptions {
   signal: AbortSignal;
 }
 
-const RETRY_MS = { first: 200, max: 5_000 };
-/** A weight is a column of the answer, of which a server allows 4096. */
-const TEXTS_PER_QUERY = 512;
-/** Twice as much in hexadecimal, and at most some sixteen times as weights: below the smallest usual max_allowed_packet, 4 MiB in MySQL 5.6. */
-const BYTES_PER_QUERY = 128 * 1024;
 /** One round for plans, one for alphabets, one for weights; more only when what was learned is forgotten meanwhile. */
 const ROUNDS_MAX = 8;
 
@@ -49,11 +44,13 @@ export class Writesets {
   #hash: KeyHash | undefined;
   #extractor: WritesetExtractor | undefined;
   #schema: SchemaRead = nothingRead();
-  #collations: Promise<ReadonlyMap<string, CatalogCollation>> | undefined;
-  readonly #weights = new Map<string, Collation>();
+  readonly #questions: TargetQuestions;
+  readonly #collations: TargetCollations;
 
   constructor(options: WritesetsOptions) {
     this.#options = options;
+    this.#questions = new TargetQuestions(options);
+    this.#collations = new TargetCollations(this.#questions, options.log);
     this.#loading = this.#load();
   }
 
@@ -84,23 +81,23 @@ export class Writesets {
       const extraction = this.#extractor?.extract(events, format);
       if (extraction === undefined) break;
       if (isComplete(extraction)) {
-        for (const collation of this.#weights.values()) collation.forgetOldest();
+        this.#collations.forgetOldest();
         return extraction.writeset;
       }
-      for (const map of extraction.wantedPlans) await this.#plan(map);
+      for (const map of extraction.wantedPlans) await this.#plan(map, format.flavour);
       for (const [collation, { texts, pages }] of extraction.wantedWeights) {
-        await this.#weigh(collation, [...texts], pages);
+        await this.#collations.ask(collation, [...texts], pages);
       }
     }
     return OPAQUE_WRITESET;
   }
 
-  async #plan(map: TableMapEvent): Promise<void> {
+  async #plan(map: TableMapEvent, flavour: BinlogFormat["flavour"]): Promise<void> {
     const schema = this.#schema;
     if (schema.plans.has(map)) return;
     let plan = OPAQUE_PLAN;
     try {
-      plan = await this.#planOf(map, schema);
+      plan = await this.#planOf(map, flavour, schema);
     } catch (error) {
       if (this.#options.signal.aborted || !(error instanceof ReplicationError)) throw error;
       this.#options.log.warn("a table's keys cannot be read: its transactions are applied one after the other", {
@@ -111,27 +108,29 @@ export class Writesets {
     schema.plans.set(map, plan);
   }
 
-  async #planOf(map: TableMapEvent, schema: SchemaRead): Promise<TablePlan> {
+  async #planOf(map: TableMapEvent, flavour: BinlogFormat["flavour"], schema: SchemaRead): Promise<TablePlan> {
     const table = await this.#table(schema, map.schema, map.table);
     if (table === undefined || this.#hash === undefined) return OPAQUE_PLAN;
-    schema.foreignKeys ??= this.#query((session) => readForeignKeys(session));
+    schema.foreignKeys ??= this.#questions.ask((session) => readForeignKeys(session));
     const all = await schema.foreignKeys;
     const own = all.filter((key) => key.schema === table.schema && key.table === table.name);
     const foreignKeys: { key: ForeignKey; parent: Table | undefined }[] = [];
     for (const key of own) {
       foreignKeys.push({ key, parent: await this.#table(schema, key.parentSchema, key.parentTable) });
     }
-    const known = await this.#knownCollations();
-    for (const { columns } of [table, ...foreignKeys.flatMap(({ parent }) => parent ?? [])]) {
-      for (const { collation } of columns) if (collation !== undefined) await this.#prepare(known.get(collation));
-    }
-    const charsets = new Map([...known.values()].map(({ id, charset }) => [id, charset]));
+    const referencedBy = all.filter((key) => key.parentSchema === table.schema && key.parentTable === table.name);
+    const unique = table.keys.filter((key) => key.unique).flatMap((key) => key.columns.map(({ name }) => name ?? ""));
+    await this.#collations.load([
+      ...collationsOf(table, [...unique, ...referencedBy.flatMap((key) => key.parentColumns)]),
+      ...foreignKeys.flatMap(({ key, parent }) => collationsOf(parent, key.parentColumns)),
+    ]);
     return planTable(map, {
+      flavour,
       table,
       foreignKeys,
-      referencedBy: all.filter((key) => key.parentSchema === table.schema && key.parentTable === table.name),
-      collation: (name) => this.#weights.get(name),
-      charsetOfCollation: (id) => charsets.get(id),
+      referencedBy,
+      collation: (name) => this.#collations.get(name),
+      charsetOfCollation: (id) => this.#collations.charsetOf(id),
       hash: this.#hash,
     });
   }
@@ -140,7 +139,7 @@ export class Writesets {
     const key = `${name}\0${table}`;
     let read = schema.tables.get(key);
     if (read === undefined) {
-      read = this.#query((session) => this.#readTable(session, name, table));
+      read = this.#questions.ask((session) => this.#readTable(session, name, table));
       schema.tables.set(key, read);
     }
     return read;
@@ -154,107 +153,13 @@ export class Writesets {
     }
     return readTable(session, schema, table, flavour);
   }
+}
 
-  #knownCollations(): Promise<ReadonlyMap<string, CatalogCollation>> {
-    if (this.#collations === undefined) {
-      this.#collations = this.#query(async (session) => {
-        const collations = await readCollations(session);
-        return new Map(collations.map((collation) => [collation.name, collation]));
-      });
-      this.#collations.catch(() => (this.#collations = undefined));
-    }
-    return this.#collations;
-  }
-
-  /** Makes the collation known, with the weights of ASCII. */
-  async #prepare(known: CatalogCollation | undefined): Promise<void> {
-    if (known === undefined || this.#weights.has(known.name)) return;
-    const { name, charset, padSpace, bytesPerCharacterMax } = known;
-    const width = characterWidth(charset, bytesPerCharacterMax);
-    const bytewise = name === "binary" || name.endsWith("_bin");
-    const facts = { name, charset, width, padSpace, bytewise };
-    let collation = new Collation({ ...facts, levels: "all" });
-    if (!bytewise) {
-      await collation.learn(0, (texts) => this.#weightsOf(known, "all", texts));
-      // MariaDB pads each level, and puts nothing between them: the first alone can be understood. It tells fewer texts apart, which is safe.
-      if (collation.isUnknown && this.#options.session().serverVersion.flavour === "mariadb") {
-        collation = new Collation({ ...facts, levels: "first" });
-        await collation.learn(0, (texts) => this.#weightsOf(known, "first", texts));
-      }
-    }
-    if (!this.#weights.has(name)) this.#weights.set(name, collation);
-  }
-
-  async #weigh(collation: Collation, texts: readonly string[], pages: Iterable<number>): Promise<void> {
-    const { name, levels } = collation.facts;
-    const known = (await this.#knownCollations()).get(name);
-    if (known === undefined) return;
-    const ask = (asked: readonly Buffer[]): Promise<(Buffer | null)[]> => this.#weightsOf(known, levels, asked);
-    for (const page of pages) await collation.learn(page, ask);
-    const weights = await ask(texts.map((text) => Buffer.from(text, "latin1")));
-    for (const [index, text] of texts.entries()) collation.remember(text, weights[index] ?? null);
-  }
-
-  /** The weights of each text, given as bytes of the collation's character set; null where the target has none. */
-  async #weightsOf(
-    known: CatalogCollation,
-    levels: WeightLevels,
-    texts: readonly Buffer[],
-  ): Promise<(Buffer | null)[]> {
-    const weights: (Buffer | null)[] = [];
-    for (let at = 0; at < texts.length;) {
-      const batch: Buffer[] = [];
-      for (let bytes = 0; at < texts.length && batch.length < TEXTS_PER_QUERY && bytes < BYTES_PER_QUERY; at++) {
-        const text = texts[at] as Buffer;
-        bytes += text.length;
-        batch.push(text);
-      }
-      weights.push(...(await this.#weightsOfBatch(known, levels, batch)));
-    }
-    return weights;
-  }
-
-  async #weightsOfBatch(
-    known: CatalogCollation,
-    levels: WeightLevels,
-    texts: readonly Buffer[],
-  ): Promise<(Buffer | null)[]> {
-    const as = `USING ${known.sqlCharset}) COLLATE ${known.sqlName}${levels === "first" ? " LEVEL 1" : ""}`;
-    const columns = texts.map((text) => `WEIGHT_STRING(CONVERT(X'${text.toString("hex")}' ${as})`);
-    try {
-      const results = await this.#query((session) => session.execute(`SELECT ${columns.join(",")}`, { binary: true }));
-      return results.at(-1)?.rows[0] ?? [];
-    } catch (error) {
-      if (this.#options.signal.aborted || !(error instanceof ReplicationError)) throw error;
-      // One bad value must not make the others unknown.
-      if (texts.length > 1) {
-        const weights: (Buffer | null)[] = [];
-        for (const text of texts) weights.push(...(await this.#weightsOfBatch(known, levels, [text])));
-        return weights;
-      }
-      this.#options.log.warn("the target cannot tell how it compares a text: its transaction is applied by itself", {
-        collation: known.name,
-        error: error.message,
-      });
-      return [null];
-    }
-  }
-
-  /** Asks, again after every loss of the session, until the engine stops. @throws ReplicationError STOPPED, or what the server answers */
-  async #query<T>(ask: (session: Session) => Promise<T>): Promise<T> {
-    const { signal, log } = this.#options;
-    for (let waitMs = RETRY_MS.first; ; waitMs = Math.min(2 * waitMs, RETRY_MS.max)) {
-      try {
-        return await unlessAborted(ask(this.#options.session()), signal);
-      } catch (error) {
-        if (signal.aborted || !(error instanceof ReplicationError)) throw error;
-        // STOPPED: that session was given up for another.
-        if (error.retry === "never" && error.code !== "STOPPED") throw error;
-        log.warn("the target's schema cannot be read now", { error: error.message });
-        await unlessAborted(new Promise((resolve) => setTimeout(resolve, waitMs)), signal);
-      }
-    }
-  }
+function collationsOf(table: Table | undefined, columns: readonly string[]): string[] {
+  const names = new Set(columns.map((name) => name.toLowerCase()));
+  return (table?.columns ?? []).flatMap(({ name, collation }) =>
+    collation !== undefined && names.has(name.toLowerCase()) ? [collation] : [],
+  );
 }
 
 function nothingRead(): SchemaRead {
@@ -263,14 +168,4 @@ function nothingRead(): SchemaRead {
 
 function isComplete({ wantedPlans, wantedWeights }: Extraction): boolean {
   return wantedPlans.length === 0 && wantedWeights.size === 0;
-}
-
-/** @throws ReplicationError STOPPED */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(new ReplicationError("STOPPED", "the engine was stopped"));
-    if (signal.aborted) return stop();
-    signal.addEventListener("abort", stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
 }

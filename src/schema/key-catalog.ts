@@ -79,9 +79,12 @@ async function markPeriods(session: CatalogSession, table: Table): Promise<void>
   const rows = await session.query(`SHOW CREATE TABLE ${quoteTable(table)}`);
   for (const line of (rows[0]?.["Create Table"] ?? "").split("\n")) {
     if (!/WITHOUT OVERLAPS\s*\)/.test(line)) continue;
-    const name = /^\s*UNIQUE KEY `((?:[^`]|``)*)`/.exec(line)?.[1]?.replaceAll("``", "`") ?? "PRIMARY";
-    table.keys
-      .find((key) => key.name === name)
-      ?.columns.push({ name: undefined, prefix: undefined, nullable: false, descending: false });
+    const names = Array.from(line.matchAll(/`((?:[^`]|``)*)`/g), ([, name = ""]) => name.replaceAll("``", "`"));
+    const keyName = /^\s*PRIMARY KEY/.test(line) ? "PRIMARY" : names.shift();
+    const key = table.keys.find(({ name }) => name === keyName);
+    if (key === undefined) continue;
+    // The period is the last; its two columns are the key's last.
+    const values = key.columns.filter(({ name }) => name !== undefined && names.slice(0, -1).includes(name));
+    key.columns = [...values, { name: undefined, prefix: undefined, nullable: false, descending: false }];
   }
 }

@@ -2,6 +2,7 @@ import { COLUMN_TYPE, realType, stringLengthMax } from "../../binlog/columns/typ
 import { decodeOptionalMetadata } from "../../binlog/events/optional-metadata.ts";
 import type { ColumnSlots } from "../../binlog/events/row-walker.ts";
 import type { TableMapEvent } from "../../binlog/events/table-map.ts";
+import type { BinlogFormat } from "../../binlog/format.ts";
 import type { Column, Key, Table } from "../../schema/catalog.ts";
 import type { ForeignKey } from "../../schema/key-catalog.ts";
 import type { Collation } from "./collation.ts";
@@ -55,6 +56,8 @@ export interface TablePlan {
 
 /** What the target has. */
 export interface PlanInput {
+  /** Of the source. */
+  flavour: BinlogFormat["flavour"];
   table: Table;
   /** Those of the table as a child, with the parents' tables; a parent that does not exist refers to nothing. */
   foreignKeys: readonly { key: ForeignKey; parent: Table | undefined }[];
@@ -74,15 +77,10 @@ export const OPAQUE_PLAN: TablePlan = {
   opaque: true,
 };
 
-/**
- * Columns are matched by position, as the server does it (Rows_log_event::do_apply_event, sql/log_event.cc, 8.0): the target may have more at the end. A source with more columns, or
- * a target whose first column is a generated invisible key that the log has not, is not understood here.
- */
+/** Columns are matched by position, as the server does it (Rows_log_event::do_apply_event, sql/log_event.cc, 8.0): either side may have more at the end. */
 export function planTable(map: TableMapEvent, input: PlanInput): TablePlan {
-  const { table } = input;
-  if (map.columnCount > table.columns.length || hidesLengths(map) || hasShiftedColumns(map, table)) return OPAQUE_PLAN;
-  const builder = new PlanBuilder(map, input);
-  return builder.build();
+  if (hidesLengths(map, input.flavour) || mayBeShifted(map, input)) return OPAQUE_PLAN;
+  return new PlanBuilder(map, input).build();
 }
 
 class PlanBuilder {
@@ -105,9 +103,11 @@ class PlanBuilder {
     const keys: KeyPlan[] = [];
     for (const key of table.keys) {
       if (!key.unique) continue;
-      const parts = key.columns.map(({ name, prefix }) =>
-        name === undefined ? undefined : this.#part(columnIndex(table, name), columnOf(table, name), prefix ?? 0),
-      );
+      // What is no column that one can see (an expression, a period) is left out: fewer values are told apart then, and none is missed.
+      const parts = key.columns.flatMap(({ name = "", prefix = 0 }) => {
+        const column = columnIndex(table, name);
+        return column === -1 ? [] : [this.#part(column, table.columns[column], prefix)];
+      });
       this.#add(keys, "unique", identityOf(table, key.name), parts);
     }
     const parents = new Set<string>();
@@ -183,10 +183,15 @@ class PlanBuilder {
     if (collation === undefined || (prefix > 0 && collation.facts.width === undefined)) return undefined;
     const id = this.#collationIds?.[column];
     const charset = id === undefined ? undefined : this.#input.charsetOfCollation(id);
-    if (charset !== undefined && charset !== collation.facts.charset) return undefined;
+    if (charset !== undefined && !isReadAs(charset, collation.facts.charset)) return undefined;
     const stripSpaces = collation.facts.padSpace || isFixedString || as.dataType === "char";
     return { kind: "text", collation, stripSpaces, prefix };
   }
+}
+
+/** Whether bytes of the one character set mean the same in the other. */
+function isReadAs(charset: string, other: string): boolean {
+  return charset === other || (other === "utf8mb4" && (charset === "utf8mb3" || charset === "ascii"));
 }
 
 const INTEGERS = ["tinyint", "smallint", "mediumint", "int", "bigint", "year"];
@@ -282,15 +287,19 @@ function hashedName(name: string, hash: KeyHash): Buffer {
   return identity;
 }
 
-/** MariaDB's old TIME, DATETIME and TIMESTAMP may have a fraction of which the table map says nothing; MySQL's never come since 5.6.4. */
-function hidesLengths({ types }: TableMapEvent): boolean {
-  return (
-    types.includes(COLUMN_TYPE.TIMESTAMP) || types.includes(COLUMN_TYPE.TIME) || types.includes(COLUMN_TYPE.DATETIME)
-  );
+/** MariaDB's old TIME, DATETIME and TIMESTAMP may have a fraction of which the table map says nothing. */
+function hidesLengths({ types }: TableMapEvent, flavour: BinlogFormat["flavour"]): boolean {
+  return flavour === "mariadb" && OLD_TIMES.some((type) => types.includes(type));
 }
 
-/** A key that the target made for itself (sql_generate_invisible_primary_key) is its first column, and the source has no such column. */
-function hasShiftedColumns(map: TableMapEvent, table: Table): boolean {
+const OLD_TIMES = [COLUMN_TYPE.TIMESTAMP, COLUMN_TYPE.TIME, COLUMN_TYPE.DATETIME];
+
+/** A key that MySQL makes for a table without one (sql_generate_invisible_primary_key): a BIGINT, the first column. */
+const GENERATED_KEY = "my_row_id";
+
+/** One side may have such a key and the other not: then positions do not match. MariaDB makes none; its hidden columns (of system versioning, of long unique keys) stand last. */
+function mayBeShifted({ columnCount, types }: TableMapEvent, { table, flavour }: PlanInput): boolean {
   const first = table.columns[0];
-  return map.columnCount < table.columns.length && first?.name === "my_row_id" && first.invisible;
+  if (columnCount < table.columns.length) return first?.name === GENERATED_KEY && first.invisible;
+  return columnCount > table.columns.length && flavour === "mysql" && types[0] === COLUMN_TYPE.LONGLONG;
 }
