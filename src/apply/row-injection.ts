@@ -153,6 +153,8 @@ export class BinlogStatementBuilder {
   /** Behind the table maps that are there, before the rows. */
   #insertMaps(maps: readonly Buffer[]): void {
     for (const map of maps) {
+      // MySQL 9.7 maps a table of a cascade more than once.
+      if (sameMap(this.#tables.get(tableId(map)), map)) continue;
       this.#reserve(map.length);
       this.#buffer.copyWithin(this.#mapsEnd + map.length, this.#mapsEnd, this.#length);
       map.copy(this.#buffer, this.#mapsEnd);
