@@ -5,9 +5,9 @@ import type { Intent } from "../apply/checkpoint.ts";
 import { isPackable, type Job } from "../apply/job.ts";
 import type { Worker } from "../apply/worker.ts";
 import { type BinlogFormat, isSameFormat } from "../binlog/format.ts";
-import { createScheduler, type SchedulerState, step } from "../schedule/scheduler.ts";
+import { createScheduler, type SchedulerState, step, timesAt } from "../schedule/scheduler.ts";
 import type { Run, SchedulerEffect, SchedulerInput, SchedulerOptions } from "../schedule/scheduler-types.ts";
-import { noTimes, type WorkerSlot, type WorkerTimes } from "../schedule/slots.ts";
+import type { WorkerSlot, WorkerTimes } from "../schedule/slots.ts";
 import type { Writeset } from "../schedule/writeset.ts";
 import type { RelayPosition, Transaction } from "../transaction/transaction.ts";
 import { HeldTransactions } from "./held.ts";
@@ -105,10 +105,14 @@ export class Coordinator {
     };
   }
 
-  /** What each worker does, and for how long it did what. */
-  get slots(): readonly { slot: WorkerSlot; times: WorkerTimes }[] {
-    const { slots, times } = this.#scheduler;
-    return slots.map((slot, worker) => ({ slot, times: times[worker] ?? noTimes() }));
+  /** What each worker does. */
+  get slots(): readonly { slot: WorkerSlot }[] {
+    return this.#scheduler.slots.map((slot) => ({ slot }));
+  }
+
+  /** For how long a worker did what, up to now. */
+  times(worker: number): WorkerTimes {
+    return timesAt(this.#scheduler, worker, this.#options.clock.nowMs());
   }
 
   get isQueueEmpty(): boolean {

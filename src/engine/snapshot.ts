@@ -6,7 +6,7 @@ import type { Receiver } from "../source/receiver.ts";
 import { explainChoice } from "../schedule/policies/auto.ts";
 import { POLICIES } from "../schedule/policies/policies.ts";
 import type { Policy } from "../schedule/policy.ts";
-import { noTimes, type WorkerSlot, type WorkerTimes } from "../schedule/slots.ts";
+import type { WorkerSlot, WorkerTimes } from "../schedule/slots.ts";
 import type { TableFilter } from "../transaction/body.ts";
 import { describeId, type SourcePosition } from "../transaction/transaction.ts";
 import { VERSION } from "../version.ts";
@@ -133,10 +133,10 @@ const sum = (workers: readonly Worker[], of: (worker: Worker) => number): number
 function describeWorkers({ workers, coordinator }: EngineParts): WorkerStatus[] {
   const { slots, isQueueEmpty } = coordinator;
   return workers.flatMap((worker, index) => {
-    const { slot, times } = slots[index] ?? { slot: undefined, times: noTimes() };
+    const slot = slots[index]?.slot;
     return slot === undefined || slot.phase === "retired"
       ? []
-      : [describeWorker(worker, index, stateOf(worker, slot, isQueueEmpty), times)];
+      : [describeWorker(worker, index, stateOf(worker, slot, isQueueEmpty), coordinator.times(index))];
   });
 }
 
@@ -156,7 +156,7 @@ function describeWorker(worker: Worker, index: number, state: string, times: Wor
     rowsTotal,
     committedTransactions,
     retries,
-    times: { ...times },
+    times,
   };
 }
 

@@ -126,6 +126,14 @@ function countTime(state: SchedulerState, nowMs: number): void {
   state.concurrency.runMs += ms * running;
 }
 
+/** What a worker did up to now, also since the last step. */
+export function timesAt(state: SchedulerState, worker: number, nowMs: number): WorkerTimes {
+  const times = { ...timesOf(state, worker) };
+  const time = timeOf(slotOf(state, worker), state.window.pendingTransactions === 0);
+  if (time !== undefined && state.lastStepMs >= 0) times[time] += Math.max(0, nowMs - state.lastStepMs);
+  return times;
+}
+
 function accept(state: SchedulerState, input: SchedulerInput, nowMs: number, effects: SchedulerEffect[]): void {
   switch (input.type) {
     case "transaction":
