@@ -31,6 +31,8 @@ export interface RowImage {
 export class RowWalker {
   readonly before: RowImage = { starts: new Int32Array(8), ends: new Int32Array(8) };
   readonly after: RowImage = { starts: new Int32Array(8), ends: new Int32Array(8) };
+  /** Of the row at hand, in the event: where it begins, where its after-image does (with a partial update's options), where it ends. */
+  readonly bounds = { start: 0, after: 0, end: 0 };
   #event: Buffer = Buffer.alloc(0);
   #rows: RowsEvent | undefined;
   #map: TableMapEvent | undefined;
@@ -73,6 +75,7 @@ export class RowWalker {
     if (start >= rows.rowsEnd) {
       if (!this.#withoutBytes) return false;
       this.#withoutBytes = false;
+      this.bounds.start = this.bounds.after = this.bounds.end = start;
       this.before.starts.fill(ABSENT_VALUE);
       this.after.starts.fill(ABSENT_VALUE);
       return true;
@@ -81,12 +84,14 @@ export class RowWalker {
     if (rows.beforeBitmap !== 0) {
       offset = this.#image(rows, map, offset, rows.beforeBitmap, this.#presentBefore, this.before);
     }
+    this.bounds.start = start;
+    this.bounds.after = offset;
     if (rows.partial) offset = partialOptionsEnd(this.#event, offset, rows.rowsEnd, map);
     if (rows.afterBitmap !== 0) {
       offset = this.#image(rows, map, offset, rows.afterBitmap, this.#presentAfter, this.after);
     }
     if (offset === start) throw new ReplicationError("CORRUPT_EVENT", `a row without columns has bytes at ${start}`);
-    this.#offset = offset;
+    this.bounds.end = this.#offset = offset;
     return true;
   }
 

@@ -1,0 +1,3 @@
+import { describeConflicts } from "../../../test/helpers/conflict-cases.ts";
+
+describeConflicts("mariadb-10.11");
