@@ -9,7 +9,7 @@ import { ControlClient } from "../../src/http/client.ts";
 import type { ServerFlavour } from "../../src/sandbox/flavours.ts";
 import { type SandboxServer, startServer } from "../../src/sandbox/start.ts";
 import { Session } from "../../src/wire/session.ts";
-import { CliProcess } from "./engine-process.ts";
+import { CliProcess, type ProcessEnd } from "./engine-process.ts";
 import { LOAD_SCHEMA, type NumberedLoad, prepareNumberedLoad, startNumberedLoad } from "./numbered-load.ts";
 import { startProxy, type TcpProxy } from "./proxy.ts";
 import { numbersInRelayLog } from "./relay-numbers.ts";
@@ -288,9 +288,20 @@ class Stage {
     }
     const last = this.#startEngine(["--until=now"]);
     this.#engine = last;
-    const end = await Promise.race([last.ended, sleep(CATCH_UP_MS_MAX, "timeout" as const, { ref: false })]);
+    const end = await this.#endWithProgress(last);
     this.#countGaps();
     if (end !== 0) this.#faults.push(`the target never caught up (${end}): ${await this.#describeEngine()}`);
+  }
+
+  /** How it ended; `timeout` when nothing was applied for too long. */
+  async #endWithProgress(engine: CliProcess): Promise<ProcessEnd | "timeout"> {
+    for (let count = -1; ;) {
+      const before = count;
+      const end = await Promise.race([engine.ended, sleep(CATCH_UP_MS_MAX, undefined, { ref: false })]);
+      if (end !== undefined) return end;
+      count = await this.#countOnTarget();
+      if (count === before) return "timeout";
+    }
   }
 
   /** The numbers on both sides, and the totals. Returns how many there are on the source. */
