@@ -9,9 +9,8 @@ import type { BinlogFormat } from "../binlog/format.ts";
  * (sql/rpl_binlog_sender… `mysql_client_binlog_statement`, sql/sql_binlog.cc of MySQL 8.0 and MariaDB 10.11).
  */
 const TABLE_ID_OFFSET = EVENT_HEADER_LENGTH;
-const TABLE_ID_BYTES = 6;
 /** Of Table_map and of rows events alike. */
-const FLAGS_OFFSET = TABLE_ID_OFFSET + TABLE_ID_BYTES;
+const FLAGS_OFFSET = TABLE_ID_OFFSET + 6;
 const POST_HEADER_END = FLAGS_OFFSET + 2;
 const STATEMENT_END_FLAG = 0x1;
 /** Said of each event by itself; all other flags are taken from the first rows event of a statement (no foreign key checks, relaxed unique checks, …). */
@@ -63,10 +62,9 @@ export class BinlogStatementBuilder {
   #sourceMaps: Buffer[] = [];
   #mapsWaiting = 0;
   #sourceOpen = false;
-  /** The statement that is being built: its tables by id, their names, where its table maps end; undefined between statements. */
+  /** The statement that is being built: its tables by id, and where its table maps end; undefined between statements. */
   #head: StatementHead | undefined;
   readonly #tables = new Map<number, Buffer>();
-  readonly #names = new Set<string>();
   #tablesHaveTriggers = false;
   #mapsEnd = 0;
   #lastRowsAt = 0;
@@ -140,7 +138,10 @@ export class BinlogStatementBuilder {
       if (this.#tablesHaveTriggers || newMaps.some(hasTriggers)) return false;
     }
     if (this.#tables.size + newMaps.length > STATEMENT_TABLES_MAX) return false;
-    return newMaps.every((map) => !this.#tables.has(tableId(map)) && !this.#names.has(tableName(map)));
+    for (const known of this.#tables.values()) {
+      if (newMaps.some((map) => tableId(map) === tableId(known) || sameName(map, known))) return false;
+    }
+    return true;
   }
 
   #begin(event: Buffer): void {
@@ -156,12 +157,13 @@ export class BinlogStatementBuilder {
       // MySQL 9.7 maps a table of a cascade more than once.
       if (sameMap(this.#tables.get(tableId(map)), map)) continue;
       this.#reserve(map.length);
-      this.#buffer.copyWithin(this.#mapsEnd + map.length, this.#mapsEnd, this.#length);
+      if (this.#mapsEnd < this.#length) {
+        this.#buffer.copyWithin(this.#mapsEnd + map.length, this.#mapsEnd, this.#length);
+      }
       map.copy(this.#buffer, this.#mapsEnd);
       this.#mapsEnd += map.length;
       this.#length += map.length;
       this.#tables.set(tableId(map), map);
-      this.#names.add(tableName(map));
       this.#tablesHaveTriggers ||= hasTriggers(map);
     }
   }
@@ -172,7 +174,6 @@ export class BinlogStatementBuilder {
     this.#buffer.writeUInt16LE(this.#buffer.readUInt16LE(flagsAt) | STATEMENT_END_FLAG, flagsAt);
     this.#head = undefined;
     this.#tables.clear();
-    this.#names.clear();
     this.#tablesHaveTriggers = false;
   }
 
@@ -217,19 +218,26 @@ const NO_MAPS: readonly Buffer[] = [];
 
 const isVersion1 = (type: number): boolean => type >= EVENT_TYPE.WRITE_ROWS_V1 && type <= EVENT_TYPE.DELETE_ROWS_V1;
 
-const tableId = (map: Buffer): number => map.readUIntLE(TABLE_ID_OFFSET, TABLE_ID_BYTES);
+const tableId = (map: Buffer): number =>
+  map.readUInt32LE(TABLE_ID_OFFSET) + 2 ** 32 * map.readUInt16LE(TABLE_ID_OFFSET + 4);
 
 const hasTriggers = (map: Buffer): boolean => (map.readUInt16LE(FLAGS_OFFSET) & TABLE_HAS_TRIGGERS_FLAG) !== 0;
 
-/** Schema and table as they lie there: length, name, zero byte, twice. */
-function tableName(map: Buffer): string {
+/** Schema and table lie there one after the other, each as length, name, zero byte. */
+function nameEnd(map: Buffer): number {
   const tableAt = POST_HEADER_END + 1 + (map[POST_HEADER_END] ?? 0) + 1;
-  return map.toString("latin1", POST_HEADER_END, tableAt + 1 + (map[tableAt] ?? 0));
+  return tableAt + 1 + (map[tableAt] ?? 0);
+}
+
+function sameName(one: Buffer, other: Buffer): boolean {
+  const end = nameEnd(one);
+  return end === nameEnd(other) && one.compare(other, POST_HEADER_END, end, POST_HEADER_END, end) === 0;
 }
 
 /** All but the header is the same: id, flags, names, columns, and what metadata the source gives. */
 const sameMap = (known: Buffer | undefined, map: Buffer): boolean =>
-  known !== undefined && map.compare(known, EVENT_HEADER_LENGTH, known.length, EVENT_HEADER_LENGTH) === 0;
+  known?.length === map.length &&
+  map.compare(known, EVENT_HEADER_LENGTH, known.length, EVENT_HEADER_LENGTH, map.length) === 0;
 
 function headOf(event: Buffer): StatementHead {
   return {
