@@ -19,18 +19,25 @@ const ENGINE = "00000000-0000-0000-0000-00000000c0f1";
 /** A source whose GTIDs the server does not have. */
 export const FOREIGN_UUID = "aaaaaaaa-0000-0000-0000-000000000001";
 
-/** One server is source and target by turns: a transaction is taken from its binlog, then the tables are changed, then it is applied to them. */
+/**
+ * One server is source and target by turns, where there is no other source: a transaction is taken from its binlog, then the tables are changed, then it is applied to
+ * them.
+ */
 export class ConflictBench {
   readonly server: () => SandboxServer;
+  readonly #source: () => SandboxServer;
   session!: Session;
   worker!: WorkerSession;
+  #sourceSession!: Session;
 
-  constructor(server: () => SandboxServer) {
+  constructor(server: () => SandboxServer, source = server) {
     this.server = server;
+    this.#source = source;
   }
 
   async open(gtid: "own" | "preserve"): Promise<void> {
     this.session = await Session.connect(this.server().address);
+    this.#sourceSession = this.#source === this.server ? this.session : await Session.connect(this.#source().address);
     for (const sql of CHECKPOINT_DDL) await this.session.execute(sql);
     const start = { source: { file: "", position: 0 }, gtids: "", transactions: 0n };
     await takeOver(this.session, { channel: CHANNEL, engineId: ENGINE, workers: 1 }, start, "");
@@ -46,11 +53,16 @@ export class ConflictBench {
 
   close(): void {
     this.session.destroy();
+    this.#sourceSession.destroy();
     this.worker.session.destroy();
   }
 
   async run(...statements: string[]): Promise<void> {
     for (const sql of statements) await this.session.execute(sql);
+  }
+
+  async runOnSource(...statements: string[]): Promise<void> {
+    for (const sql of statements) await this.#sourceSession.execute(sql);
   }
 
   async rows(sql: string): Promise<(string | null)[][]> {
@@ -59,8 +71,8 @@ export class ConflictBench {
 
   /** Runs the statements as one transaction of a source. */
   async logged(...statements: string[]): Promise<Transaction> {
-    await this.run("FLUSH BINARY LOGS", "BEGIN", ...statements, "COMMIT");
-    const { transactions } = assembleFiles((await binlogFiles(this.server())).slice(-1));
+    await this.runOnSource("FLUSH BINARY LOGS", "BEGIN", ...statements, "COMMIT");
+    const { transactions } = assembleFiles((await binlogFiles(this.#source())).slice(-1));
     const transaction = transactions.findLast(({ kind }) => kind === "rows");
     if (transaction === undefined) throw new Error("the statements changed no rows");
     return this.worker.settings.gtid === "own"
@@ -383,6 +395,41 @@ export function describeConflicts(flavour: ServerFlavour): void {
         ),
         { numRuns: 40, endOnFailure: true },
       );
+    });
+  });
+}
+
+/** Events of one flavour on a target of another. */
+export function describeConflictsAcross(from: ServerFlavour, to: ServerFlavour): void {
+  describe(`${from} to ${to}`, () => {
+    const source = useServer(from);
+    const target = useServer(to);
+    const bench = new ConflictBench(target, source);
+    afterAll(() => bench.close());
+
+    test("rows are told and overwritten", async () => {
+      await bench.open("own");
+      const definition =
+        "CREATE TABLE c.t(id INT UNSIGNED PRIMARY KEY, u VARCHAR(20) UNIQUE, v INT, b BINARY(4)) ENGINE=InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
+      await bench.runOnSource("CREATE DATABASE c", definition, "INSERT INTO c.t VALUES (1,'a',1,NULL),(2,'b',2,X'01')");
+      await bench.run("CREATE DATABASE c", definition);
+      const transaction = await bench.logged(
+        "INSERT INTO c.t VALUES (3,'c',3,NULL),(4,'d',4,NULL)",
+        "UPDATE c.t SET v=v+10 WHERE id<3",
+        "DELETE FROM c.t WHERE id=2",
+      );
+      await bench.run("INSERT INTO c.t VALUES (1,'a',1,NULL),(3,'there',0,NULL),(8,'d',0,NULL)");
+      expect(await describeConflict(bench.worker, bench.job(transaction))).toMatchObject({
+        key: "PRIMARY",
+        after: "id=3, u='c', v=3, b=NULL",
+        target: "id=3, u='there', v=0, b=NULL",
+      });
+      expect(await bench.resolve(transaction, "overwrite")).toMatchObject({ overwritten: 3, skipped: 0 });
+      expect(await bench.rows(ROWS)).toEqual([
+        ["1", "a", "11", null],
+        ["3", "c", "3", null],
+        ["4", "d", "4", null],
+      ]);
     });
   });
 }
