@@ -91,8 +91,8 @@ export function step(state: SchedulerState, input: SchedulerInput, nowMs: number
   }
   retry(state, nowMs, effects);
   giveTurns(state, effects);
-  retire(state, effects);
   dispatch(state, nowMs, effects);
+  retire(state, effects);
   wake(state, nowMs, effects);
   if (state.draining && !state.slots.some(isAtWork)) effects.push({ type: "drained" });
   return effects;
@@ -218,7 +218,11 @@ function fail(
     };
   };
   // It did nothing wrong, so that costs it no try. A guess that was wrong once is not made again.
-  if (slot.phase === "rolling-back") return backOff(nowMs, state.options.policy.speculative, {});
+  // With `later` its session may be gone, which is told next.
+  if (slot.phase === "rolling-back") {
+    const waitMs = input.retry === "later" ? RETRY_BACKOFF_MS.first : 0;
+    return backOff(nowMs + waitMs, state.options.policy.speculative, {});
+  }
   if (input.retry === "never") {
     // It goes back to the queue, to run one transaction at a time up to the culprit.
     if (run.ordinals.length > 1) {
@@ -322,6 +326,12 @@ function dispatch(state: SchedulerState, nowMs: number, effects: SchedulerEffect
     }
     execute(state, worker, claim(state, packed), nowMs, effects);
   }
+  // Those that stay may all have runs that wait for what is behind the low-water mark: then one that was to go begins it, or nobody ever would.
+  const { window } = state;
+  const isBehindMarkPending = window.has(window.lowWater + 1) && window.at(window.lowWater + 1).phase === "pending";
+  const leaving = isBehindMarkPending ? state.slots.findIndex(({ phase }) => phase === "idle") : -1;
+  const packed = leaving < 0 ? undefined : nextPack(state, nowMs);
+  if (packed !== undefined) execute(state, leaving, claim(state, packed), nowMs, effects);
   for (let worker = 0; worker < state.wantedWorkers; worker++) {
     const slot = slotOf(state, worker);
     if (slot.phase !== "executing" || slot.next !== undefined) continue;
