@@ -19,6 +19,9 @@ async function learned(weightOf: (text: Buffer) => Buffer | null, pages: readonl
   return alphabet;
 }
 
+const contracted = learned(contracting);
+const withLevels = learned(levelled);
+
 function write(alphabet: Alphabet, text: string): Buffer | undefined {
   const bytes = Buffer.from(text);
   const out = Buffer.alloc(alphabet.room(bytes.length));
@@ -28,11 +31,11 @@ function write(alphabet: Alphabet, text: string): Buffer | undefined {
 
 describe("the weights of a text are put together from those of its characters", () => {
   test.each(["", "Abc", "hc", "c h", "hello", "xC"])("%j", async (text) => {
-    expect(write(await learned(contracting), text)).toEqual(contracting(Buffer.from(text)));
+    expect(write(await contracted, text)).toEqual(contracting(Buffer.from(text)));
   });
 
   test.each(["Abc", "x", "", "A\0b"])("level by level: %j", async (text) => {
-    expect(write(await learned(levelled), text)).toEqual(levelled(Buffer.from(text)));
+    expect(write(await withLevels, text)).toEqual(levelled(Buffer.from(text)));
   });
 
   test("from several pages, once they are learned", async () => {
@@ -43,11 +46,11 @@ describe("the weights of a text are put together from those of its characters", 
 
 describe("it does not answer for", () => {
   test.each(["ch", "Chuze", "aCHa"])("a contraction: %j", async (text) => {
-    expect(write(await learned(contracting), text)).toBeUndefined();
+    expect(write(await contracted, text)).toBeUndefined();
   });
 
   test("what is on a page not learned, and says which; or on none", async () => {
-    const alphabet = await learned(contracting);
+    const alphabet = await contracted;
     const missing = (text: string): number => alphabet.missingPage(Buffer.from(text), 0, Buffer.byteLength(text));
     expect([write(alphabet, "é"), write(alphabet, "日")]).toEqual([undefined, undefined]);
     expect(["abc", "é", "éž", "日", "é日"].map(missing)).toEqual([-1, 1, 2, -1, -1]);
@@ -64,6 +67,6 @@ describe("it does not answer for", () => {
 });
 
 test("a space's weight is known where it is the same behind every character", async () => {
-  expect((await learned(contracting)).space).toEqual(Buffer.of(0, 0x20));
-  expect((await learned(levelled)).space).toBeUndefined();
+  expect((await contracted).space).toEqual(Buffer.of(0, 0x20));
+  expect((await withLevels).space).toBeUndefined();
 });

@@ -26,7 +26,7 @@ interface ModelType {
 }
 
 const TEXTS = ["", " ", "a", "A", "a ", "ab", "AB  ", "b", "é", "É", "éa", "日", "日a", "ba", "Ba"];
-const BYTES = ["", "a", "a\0", "a\0\0", "A", "ab", "ab\0", "b"];
+const BYTES = ["", "a", "a\0b", "a\0", "a\0\0", "A", "ab", "ab\0", "b"];
 const trimZeros = (value: string): string => value.replace(/\0+$/, "");
 const cut = (value: string, prefix: number): string =>
   prefix > 0 ? Array.from(value).slice(0, prefix).join("") : value;
@@ -88,24 +88,40 @@ const MODEL: Readonly<Record<string, ModelType>> = {
     same: (value, prefix) => cut(value, prefix).toLowerCase().trimEnd(),
     prefixes: true,
   },
+  // Trailing spaces of a CHAR are none of its value, whatever the collation; those that a prefix leaves neither.
+  "char of a collation that does not pad": {
+    dataType: "char",
+    values: [...TEXTS.map((value) => value.trimEnd()), "a  b"],
+    logged: () => LOGGED.fixed(40),
+    encode: (value) => Buffer.from(value),
+    same: (value, prefix) => cut(value, prefix).toLowerCase().trimEnd(),
+    prefixes: true,
+  },
+  "varchar of a collation that does not pad": {
+    dataType: "varchar",
+    values: TEXTS,
+    logged: (wide) => LOGGED.varchar(wide ? 300 : 30),
+    encode: (value) => Buffer.from(value),
+    same: (value, prefix) => cut(value, prefix).toLowerCase(),
+    prefixes: true,
+  },
 };
 
 /** Everything lower case, two bytes a character, trailing spaces mean nothing. */
 const weightOf = (text: Buffer): Buffer => Buffer.from(text.toString().toLowerCase(), "utf16le").swap16();
 
-const collation = new Collation({
-  name: "model_ci",
-  charset: "utf8mb4",
-  width: "utf8",
-  padSpace: true,
-  bytewise: false,
-  levels: "all",
-});
+const facts = { charset: "utf8mb4", width: "utf8", bytewise: false, levels: "all" } as const;
+const collations = [
+  new Collation({ ...facts, name: "pad_ci", padSpace: true }),
+  new Collation({ ...facts, name: "nopad_ci", padSpace: false }),
+];
 const hashes = new Map<KeyHashName, KeyHash>();
 
 beforeAll(async () => {
   // é is on page 1, 日 on none.
-  for (const page of [0, 1]) await collation.learn(page, async (texts) => texts.map(weightOf));
+  for (const collation of collations) {
+    for (const page of [0, 1]) await collation.learn(page, async (texts) => texts.map(weightOf));
+  }
   for (const name of ["xxhash64", "murmur32"] as const) hashes.set(name, await loadKeyHash(name));
 });
 
@@ -219,6 +235,14 @@ test("of a partial image no key value that changes is missed, or the writeset is
   expect(told).toBeGreaterThan(70);
 });
 
+test.each(["varbinary", "varchar", "text"])("where one value ends and the next begins is part of a key: %s", (type) => {
+  const schema = { columns: [type, type], keys: [{ columns: [0, 1].map((index) => ({ index, prefix: 0 })) }] };
+  const hashOf = (after: Row) =>
+    extract(schema, { before: undefined, after, wide: false }, "xxhash64", whole).writes[0];
+  expect(hashOf(["a", "b"])).not.toBe(hashOf(["ab", ""]));
+  expect(hashOf(["", "ab"])).not.toBe(hashOf(["ab", ""]));
+});
+
 const whole = (row: Row): boolean[] => row.map(() => true);
 
 /** The values of each unique key that a row image has, as the model sees them. */
@@ -277,7 +301,7 @@ const TARGET = {
   flavour: "mysql" as const,
   foreignKeys: [],
   referencedBy: [],
-  collation: (): Collation => collation,
+  collation: (name: string): Collation | undefined => collations.find(({ facts: { name: own } }) => own === name),
   charsetOfCollation: (): undefined => undefined,
 };
 
@@ -300,7 +324,7 @@ function tableOf({ columns, keys }: Schema): Table {
         columnType: dataType,
         nullable: true,
         charset: isText ? "utf8mb4" : undefined,
-        collation: isText ? "model_ci" : undefined,
+        collation: isText ? (name.includes("not pad") ? "nopad_ci" : "pad_ci") : undefined,
         octetLength: dataType === "binary" ? 4 : undefined,
         generated: "no",
         invisible: false,
