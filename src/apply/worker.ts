@@ -268,16 +268,17 @@ export class Worker {
       await session.session.execute(session.gtidNext(undefined).join(";") || "DO 0");
     } catch {
       session.session.destroy();
-      return this.#sessionLost(explained, explained.retry);
+      return this.#sessionLost(explained);
     }
     this.#enter({ name: "idle" });
     this.#options.events.failed(this.#worker, explained.retry, explained);
   }
 
-  #sessionLost(error: ReplicationError, retry: Retry = "later"): Promise<void> | void {
+  /** Told as `later`, whatever failed: with any other word the scheduler may give the worker its next run at once, which has no session. */
+  #sessionLost(error: ReplicationError): Promise<void> | void {
     if (this.#phase.name === "stopped") return;
     this.#enter({ name: "connecting" });
-    this.#options.events.failed(this.#worker, retry, error);
+    this.#options.events.failed(this.#worker, "later", error);
     this.#options.events.lost(this.#worker);
     return this.start();
   }
