@@ -77,6 +77,7 @@ function runOf({ contender, seconds, engine, identical, seen }: Outcome<number>)
     policy: engine?.status.policy ?? policy,
     commitOrder,
     seconds: round(seconds, 2),
+    engineCpuSeconds: engine === undefined ? null : round(engine.engineCpuSeconds, 2),
     meanConcurrency: round(engine?.status.applied.meanConcurrency ?? seen, 2),
     sampledConcurrency: round(seen, 2),
     identical,

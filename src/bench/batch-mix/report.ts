@@ -10,6 +10,8 @@ export interface BatchMixRun {
   /** As it was: a server that cannot leave the order keeps it. */
   commitOrder: "preserve" | "relaxed";
   seconds: number;
+  /** User and system time of the engine's whole process; null for the server's own replica, which has no process of its own. */
+  engineCpuSeconds: number | null;
   /** Transactions that execute or commit on the target at the same time, on average while at least one does: ours as the engine measures it, native as sampled. */
   meanConcurrency: number;
   /** The same as sampled on the target every 20 ms, for both. */
@@ -55,6 +57,7 @@ export function formatBatchMix(report: BatchMixReport): string {
     run.policy,
     run.commitOrder,
     run.seconds.toFixed(1),
+    run.engineCpuSeconds === null ? "" : run.engineCpuSeconds.toFixed(1),
     run.meanConcurrency.toFixed(2),
     run.sampledConcurrency.toFixed(2),
     run.identical ? "yes" : "NO",
@@ -81,8 +84,9 @@ const HEADINGS = [
   "policy",
   "commit order",
   "seconds",
+  "engine CPU s",
   "together",
   "sampled",
   "identical",
 ];
-const NUMBERS = new Set(["workers", "seconds", "together", "sampled"]);
+const NUMBERS = new Set(["workers", "seconds", "engine CPU s", "together", "sampled"]);

@@ -10,13 +10,13 @@ export interface BatchMixOptions {
 
 export const BATCH_SESSIONS = 4;
 export const SMALL_SESSIONS = 12;
-const ACCOUNTS = 200_000;
+const ACCOUNTS = 100_000;
 const ROWS_PER_INSERT = 5_000;
 /** Accounts that many transfers touch, spread over the ranges of all batches. */
 const HOT_ACCOUNTS = 100;
 const HOT_SHARE = 0.1;
 /** A job that is good to its neighbours pauses between two batches. */
-const BATCH_PAUSE_SECONDS = 0.05;
+const BATCH_PAUSE_SECONDS = 0.25;
 
 /**
  * A bank at night. Jobs in 4 sessions each walk through their own quarter of the accounts and change 1,000 to 10,000 neighbouring rows in one transaction, while 12

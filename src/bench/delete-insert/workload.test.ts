@@ -18,14 +18,14 @@ it("each session deletes and inserts only rows of its own, one c1 after the othe
     }
     expect(rounds).toBe(40);
   }
-  expect([...owners.keys()].map(Number).sort((a, b) => a - b)).toEqual(Array.from({ length: 24 }, (_, c1) => c1));
+  expect([...owners.keys()].map(Number).sort((a, b) => a - b)).toEqual(Array.from({ length: 16 }, (_, c1) => c1));
 });
 
 it("the rows can be updated in their place instead", () => {
   const next = deleteInsertWorkload({ key: "unique index", change: "update", rounds: 2 }).thread(createPrng(1), 0);
   expect([next()?.[0], next()?.[0], next()]).toEqual([
-    expect.stringMatching(/^UPDATE m SET v=1 WHERE c1=(0|8|16)$/),
-    expect.stringMatching(/^UPDATE m SET v=2 WHERE c1=(0|8|16)$/),
+    expect.stringMatching(/^UPDATE m SET v=1 WHERE c1=(0|8)$/),
+    expect.stringMatching(/^UPDATE m SET v=2 WHERE c1=(0|8)$/),
     undefined,
   ]);
 });

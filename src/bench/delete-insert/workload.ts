@@ -12,8 +12,11 @@ export interface DeleteInsertOptions {
 }
 
 export const SESSIONS = 8;
-/** Values of c1 that each session writes. Few, so that many delete-marked rows lie side by side in the index: with 1,600 instead of 24 the case does not happen. */
-const VALUES_PER_SESSION = 3;
+/**
+ * Values of c1 that each session writes. Few, so that what is at work lies side by side in the index: the fewer, the more often it happens, and with 200 for each
+ * session it does not happen at all.
+ */
+const VALUES_PER_SESSION = 2;
 const ROWS_PER_VALUE = 50;
 
 const TABLES: Readonly<Record<KeyKind, string>> = {
@@ -25,9 +28,10 @@ const TABLES: Readonly<Record<KeyKind, string>> = {
 };
 
 /**
- * Members of lists that are saved anew as a whole: session i of 8 picks one of its own values of c1 (i, i + 8, i + 16), deletes its 50 rows and inserts them again,
- * each in a transaction of its own. No two sessions ever touch the same row, so a replica may run theirs together; but rows of different c1 are neighbours
- * in the index, and there the locks of one session's deleted rows reach into the other's.
+ * Members of lists that are saved anew as a whole: session i of 8 picks one of its own values of c1 (i or i + 8), deletes its 50 rows and inserts them again, each
+ * in a transaction of its own. No two sessions ever touch the same row, so a replica may run theirs together; but rows of different c1 are neighbours
+ * in the index, and there the locks of one session's deleted rows reach into the other's. A worker whose turn it is to commit then waits for one whose turn comes later.
+ * MySQL notices, rolls the later one back and tries it again, after a second (sql/rpl_rli_pdb.cc, Slave_worker::retry_transaction): all behind it wait as long.
  */
 export function deleteInsertWorkload({ key, change, rounds }: DeleteInsertOptions): Workload {
   return {
