@@ -4,10 +4,11 @@ import { readConfig } from "./config.ts";
 /** What an engine on local servers gets besides its places: what `replicate` would run with, by its defaults, environment and options file. */
 export function localEngineSettings(): Omit<
   EngineOptions,
-  "source" | "target" | "folder" | "startFrom" | "until" | "workers" | "commitOrder" | "gtid" | "log"
+  "source" | "target" | "folder" | "startFrom" | "until" | "commitOrder" | "gtid" | "log"
 > {
   const { values } = readConfig(
     [
+      "workers",
       "policy",
       "dependency",
       "writesetHistory",
@@ -27,6 +28,7 @@ export function localEngineSettings(): Omit<
   return {
     channel: "local",
     serverId: 3,
+    workers: values.workers,
     policy: values.policy,
     dependency: values.dependency,
     writesetHistory: values.writesetHistory,

@@ -57,7 +57,6 @@ function startEngine(place: DemoPlace, view: DemoView): Promise<DemoEngine> {
     ...localEngineSettings(),
     ...place,
     until: undefined,
-    workers: 1,
     commitOrder: "preserve",
     gtid: "own",
     log: { info: () => {}, warn: (message) => view.tell(`engine: ${message}`) },
