@@ -14,27 +14,22 @@ import { bytesOf, isNull, type SingleRow } from "./single-row.ts";
 export interface RowAddress {
   /** The key's name; undefined: the table has none that names a row, and all columns are compared. */
   key: string | undefined;
-  columns: readonly string[];
   where: string;
   /** The key's values as the source has them: `id=5`. */
   text: string;
 }
 
 /**
- * Literals of times are in UTC, dates may be zero, and names are sent in UTF-8. Whoever relies on a session's settings afterwards has to be told that nothing is known of them
- * (`WorkerSession.forgetSettings`).
+ * Literals of times are in UTC, dates may be zero, and text comes and goes in UTF-8. The character sets stay so: after `WorkerSession.forgetSettings` nobody relies on them.
  */
 export async function useLiterals(session: Session): Promise<void> {
-  await session.execute("SET SESSION time_zone='+00:00', sql_mode='', character_set_client=utf8mb4");
+  await session.execute("SET NAMES utf8mb4; SET SESSION time_zone='+00:00', sql_mode=''");
 }
 
-/** The settings that `useLiterals` changes, as the statement that restores them. */
+/** The statement that restores what `useLiterals` is about to change and row events could depend on. */
 export async function settingsOf(session: Session): Promise<string> {
-  const [row] = await session.query(
-    "SELECT @@SESSION.time_zone AS zone, @@SESSION.sql_mode AS mode, @@SESSION.character_set_client AS charset",
-  );
-  const { zone, mode, charset } = row ?? {};
-  return `SET SESSION time_zone=${quoteText(zone ?? "SYSTEM")}, sql_mode=${quoteText(mode ?? "")}, character_set_client=${charset ?? "utf8mb4"}`;
+  const [row] = await session.query("SELECT @@SESSION.time_zone AS zone, @@SESSION.sql_mode AS mode");
+  return `SET SESSION time_zone=${quoteText(row?.["zone"] ?? "SYSTEM")}, sql_mode=${quoteText(row?.["mode"] ?? "")}`;
 }
 
 /** A table as the target has it, and what rows of the source's log say of it. Columns are matched by position, as the server does it. */
@@ -170,7 +165,6 @@ export class TargetTable {
     }
     return {
       key: key.name,
-      columns: key.columns.map(({ name }) => name ?? ""),
       where: conditions.join(" AND "),
       text: texts.join(", "),
     };
@@ -183,7 +177,7 @@ export class TargetTable {
       if (value?.literal !== undefined) conditions.push(`${quoteName(column.name)}<=>${value.literal}`);
     }
     if (conditions.length === 0) return undefined;
-    return { key: undefined, columns: [], where: conditions.join(" AND "), text: this.describe(row, row.before) };
+    return { key: undefined, where: conditions.join(" AND "), text: this.describe(row, row.before) };
   }
 
   #logged(map: TableMapEvent): { column: Column; index: number }[] {

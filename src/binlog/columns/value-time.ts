@@ -8,7 +8,7 @@ const clockText = (hour: number, minute: number, second: number): string =>
 const dayText = (year: number, month: number, day: number): string =>
   `${String(year).padStart(4, "0")}-${two(month)}-${two(day)}`;
 
-export const ZERO_DATE = "0000-00-00";
+const ZERO_DATE = "0000-00-00";
 const ZERO_DATETIME = `${ZERO_DATE} 00:00:00`;
 
 const fractionBytes = (decimals: number): number => (decimals + 1) >> 1;
