@@ -22,6 +22,8 @@ export interface ConflictingLoad {
   transactions: number;
   threads: number;
   seed: number;
+  /** Whether tables are defined anew meanwhile. Default true. */
+  defines?: boolean;
 }
 
 /** Makes the tables and writes to them from several sessions at once until so many transactions are committed; one more session defines things anew meanwhile. */
@@ -41,7 +43,7 @@ export async function writeConflicts(server: SandboxServer, load: ConflictingLoa
         await own.close();
       }
     });
-    const defining = define(session, load.transactions, () => left);
+    const defining = load.defines === false ? undefined : define(session, load.transactions, () => left);
     await Promise.all(writers);
     await defining;
   } finally {
