@@ -4,8 +4,8 @@ import { ReplicationError, type Retry } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
 import type { ServerAddress } from "../base/server-url.ts";
 import { describeId } from "../transaction/transaction.ts";
-import { SqlError } from "../wire/sql-error.ts";
 import { isWritten } from "./checkpoint.ts";
+import { applyResolving, type Resolution } from "./conflict/resolve.ts";
 import {
   type CommitStatement,
   executeJob,
@@ -14,6 +14,7 @@ import {
   prepareJob,
   requireOwnRow,
 } from "./execute.ts";
+import { explain, explainConflict } from "./explain.ts";
 import type { Job } from "./job.ts";
 import { openWorkerSession } from "./target-session.ts";
 import { WorkerSession, type WorkerSettings } from "./worker-session.ts";
@@ -33,6 +34,8 @@ export interface WorkerOptions {
   address: ServerAddress;
   settings: WorkerSettings;
   events: WorkerEvents;
+  /** What becomes of rows that are missing or already there, once it is sure that they are. */
+  onConflict: "stop" | "skip" | "overwrite";
   /** Ends what the connection executes, from another one. */
   interrupt: (connectionId: number) => Promise<void>;
   log: Log;
@@ -67,6 +70,8 @@ export class Worker {
   #committedTransactions = 0;
   #retries = 0;
   readonly #conflicts = { skipped: 0, overwritten: 0 };
+  /** Of the run at work: counted when it has committed. */
+  #resolution: Resolution | undefined;
   #wakeSleeper: () => void = () => {};
   /** Of what it executes, because it holds locks that an earlier run needs. */
   #interruption: { over: boolean; done: Promise<void> } | undefined;
@@ -99,7 +104,16 @@ export class Worker {
     assert(this.#phase.name === "idle" && session !== undefined, "a worker applies one run at a time");
     if (job.run.attempt > 1) this.#retries++;
     this.#enter({ name: "executing", job });
-    await this.#execute(session, job, () => executeJob(session, job));
+    this.#resolution = undefined;
+    await this.#execute(session, job, () => (job.run.resolve ? this.#resolve(session, job) : executeJob(session, job)));
+  }
+
+  async #resolve(session: WorkerSession, job: Job): Promise<CommitStatement> {
+    const { onConflict } = this.#options;
+    const first = job.transactions[0];
+    if (onConflict === "stop" || first?.kind !== "rows" || !first.transactional) return executeJob(session, job);
+    this.#resolution = await applyResolving(session, job, onConflict);
+    return this.#resolution.commit;
   }
 
   /** While a run is at work: makes the next one ready, so that it can follow the commit at once. */
@@ -215,9 +229,19 @@ export class Worker {
     ahead: Promise<CommitStatement> | undefined,
   ): Promise<void> {
     this.#committedTransactions += job.transactions.length;
+    this.#countConflicts();
     this.#enter(next === undefined ? { name: "idle" } : { name: "executing", job: next });
     this.#options.events.committed(this.#worker);
     if (next !== undefined) await this.#execute(session, next, () => ahead ?? executeJob(session, next));
+  }
+
+  #countConflicts(): void {
+    if (this.#resolution === undefined) return;
+    const { skipped, overwritten, lines } = this.#resolution;
+    this.#conflicts.skipped += skipped;
+    this.#conflicts.overwritten += overwritten;
+    for (const line of lines) this.#options.log.warn(line);
+    this.#resolution = undefined;
   }
 
   async #execute(session: WorkerSession, job: Job, work: () => Promise<CommitStatement>): Promise<void> {
@@ -261,11 +285,13 @@ export class Worker {
     const told = job.transactions.length === 1 ? error.at(where) : error.at({ worker: this.#worker });
     if (error.code === "FENCED") return this.#options.events.fatal(told);
     if (session.session.closed) return this.#sessionLost(told);
-    const explained = error.retry === "never" ? await explain(session, job, told) : told;
+    let explained = error.retry === "never" ? await explain(session, job, told) : told;
     session.forgetSettings();
     try {
       await session.session.execute("ROLLBACK");
       await session.session.execute(session.gtidNext(undefined).join(";") || "DO 0");
+      // Only what is sure to be one: that costs as much as applying it again, row by row.
+      if (explained.code === "CONFLICT" && job.run.atTurn) explained = await explainConflict(session, job, explained);
     } catch {
       session.session.destroy();
       return this.#sessionLost(explained);
@@ -377,55 +403,8 @@ export class Worker {
   }
 }
 
-/** ER_KEY_NOT_FOUND and ER_DUP_ENTRY: the target's rows are not those that the source had. */
-const CONFLICTS = new Set([1032, 1062]);
-const ER_UNKNOWN_ERROR = 1105;
-
-/**
- * Says in the operator's words what the target refused. Of rows that do not fit a table the client is told only `Unknown error`: the reason is in
- * the server's error log, which MySQL shows as a table (8.0.22+), and MariaDB does not.
- */
-async function explain({ session }: WorkerSession, job: Job, error: ReplicationError): Promise<ReplicationError> {
-  if (!(error instanceof SqlError)) return error;
-  const isConflict = CONFLICTS.has(error.sqlCode);
-  const tables = [...new Set(job.transactions.flatMap((transaction) => [...transaction.tables]))];
-  // The server names no schema, and which of several tables it means one has to find in its message.
-  const where =
-    tables.length === 0 ? error.where : { table: tables.slice(0, TABLES_SHOWN_MAX).join(", "), ...error.where };
-  if (error.sqlCode === ER_UNKNOWN_ERROR) {
-    const logged = await session
-      .queryValue(
-        "SELECT DATA FROM performance_schema.error_log WHERE THREAD_ID=PS_CURRENT_THREAD_ID() ORDER BY LOGGED DESC LIMIT 1",
-      )
-      .catch(() => undefined);
-    return new ReplicationError(
-      "APPLY",
-      logged ?? `rows of ${tables.join(", ")} do not fit the table as the target has it: ${error.message}`,
-      {
-        where,
-        hint:
-          logged === undefined
-            ? "the target's error log names the column: give it a type and character set that both servers know, and start again"
-            : RETRY_HINT,
-        cause: error,
-      },
-    );
-  }
-  const hint = isConflict
-    ? "find what else writes to the target; `abreast verify` shows the rows that differ; repair them and start again"
-    : RETRY_HINT;
-  return new ReplicationError(isConflict ? "CONFLICT" : "APPLY", error.message, {
-    where,
-    hint: error.hint ?? hint,
-    cause: error,
-  });
-}
-
 const lockBreak = (): ReplicationError =>
   new ReplicationError("APPLY_TEMPORARY", "rolled back: an earlier transaction waits for its locks");
-
-const TABLES_SHOWN_MAX = 5;
-const RETRY_HINT = "mend the cause on the target and start again: the transaction is tried from its start";
 
 function asDefect(error: unknown): ReplicationError {
   return new ReplicationError("APPLY", error instanceof Error ? (error.stack ?? error.message) : String(error), {

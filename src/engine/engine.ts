@@ -332,6 +332,7 @@ export class Engine {
         },
         fatal: (error) => this.#fail(error),
       },
+      onConflict: this.#options.onConflict,
       interrupt: (connectionId) => interrupt(target.session, connectionId),
       log,
     });
