@@ -123,7 +123,8 @@ function drive(
         say({ type: "failed", worker, retry: "later", isConflict: false, reason: "lost" });
         say({ type: "worker-lost", worker });
         say({ type: "worker-ready", worker });
-      } else say({ type: "failed", worker, retry: fail === 0 && packed ? "never" : "now", isConflict: false, reason: "" });
+      } else
+        say({ type: "failed", worker, retry: fail === 0 && packed ? "never" : "now", isConflict: false, reason: "" });
     } else if (effect.type === "execute") say({ type: "executed", worker });
     else if (effect.type === "commit" && fail === 3) {
       say({ type: "failed", worker, retry: "later", isConflict: false, reason: "the commit" });

@@ -15,12 +15,13 @@ function makePolicy(wanted: string, historySize: number): Policy {
  * Plays a text script against the scheduler. A script is a list of blocks: commands, a line `----`, what the scheduler answers, an empty line.
  * Lines that start with `#` are prose. The commands:
  *
- *     scheduler workers=2 policy=single order=preserve dependency=graph pack=3 bytes=1000 ms=500 retries=2 history=25000
+ *     scheduler workers=2 policy=single order=preserve dependency=graph pack=3 bytes=1000 ms=500 retries=2 history=25000 resolve
+ *         may come again: a new one, whose first transaction is 1
  *     transactions 1-5 bytes=10 alone barrier new-format applied
  *         and what policies look at: file=binlog.000001 clock=3:5 (last_committed:sequence_number) commit-id=7 session=12 schema=shop,crm
  *         writes=a,b reads=p fallback opaque (names stand for hashes); policy `free` goes by after=3,4
  *     executed w0 / committed w0             what a worker tells
- *     failed w0 now|later|never              it rolled its run back
+ *     failed w0 now|later|never conflict     it rolled its run back; `conflict`: a row is missing or already there
  *     lost w0 / ready w0                     its session
  *     lock-wait w0 by w1,w2                  the target says so
  *     workers 4                              from now on so many
@@ -63,6 +64,7 @@ class Player {
       const policy = makePolicy(options.get("policy") ?? "single", number("history", 25_000));
       this.#needsWriteset = policy.needsWriteset;
       const workers = number("workers", 1);
+      this.#ordinal = 0;
       this.#state = createScheduler({
         startAfter: 0,
         workers,
