@@ -352,7 +352,7 @@ describe("the number of workers", () => {
     const next = await restart(engine);
     await caughtUp(next);
     expect(await itemsOn(target())).toEqual(await itemsOn(source()));
-  });
+  }, 180_000);
 
   test("is refused when it is none, and when nobody is there to hear it", async () => {
     await startEngine("--start-from", "now");
@@ -430,6 +430,24 @@ test("a transaction that --skip names by its place is passed over, once, and sai
   expect(await engine.interrupt()).toBe(0);
   expect(engine.output).toContain("  1 transaction passed over\n");
   await query(target(), `INSERT INTO shop.orders VALUES (${lastId - 1}, 'order')`);
+});
+
+test("a row that is missing stops the engine, which names it; --on-conflict overwrite brings it, and says how often it did", async () => {
+  const engine = await startEngine("--start-from", "now");
+  await insertOrder();
+  await caughtUp(engine);
+  await query(target(), `DELETE FROM shop.orders WHERE id = ${lastId}`);
+  await query(source(), `UPDATE shop.orders SET note = 'changed' WHERE id = ${lastId}`);
+  expect(await engine.ended).toBe(3);
+  expect(engine.errors).toMatch(new RegExp(`CONFLICT: .*shop\\.orders.*id=${lastId}`));
+  const failed = await run("status", "--folder", folder);
+  expect(failed).toMatchObject({ end: 1, output: expect.stringMatching(/ Last_Error: CONFLICT: /) });
+
+  const next = await startEngine("--on-conflict", "overwrite");
+  await caughtUp(next);
+  const [row] = await query<RowDataPacket[]>(target(), `SELECT note FROM shop.orders WHERE id = ${lastId}`);
+  expect(row).toEqual({ note: "changed" });
+  expect((await run("status", "--folder", folder)).output).toMatch(/ Conflicts: 1 row overwritten\n/);
 });
 
 describe("--init", () => {

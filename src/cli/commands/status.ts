@@ -12,7 +12,7 @@ import { duration } from "../values.ts";
 const LAG_MS_MAX = 365 * 86_400_000;
 
 const HELP = `
-Of an engine that has ended the last status is shown: when and why it ended.
+What the states and columns mean: docs/parallel.md. Of an engine that has ended the last status is shown: when and why it ended.
 
 Exit codes: 0 it runs (or is paused on request); 1 it failed, or lags more than --lag-max; 3 no engine runs there: it was stopped, or nothing is
 known of it.
