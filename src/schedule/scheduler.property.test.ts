@@ -170,7 +170,7 @@ describe("the same test finds", () => {
     ).toMatch(/are too many/);
     expect(
       found(courses(["single"]), { options: (options) => ({ ...options, packBytesMax: options.packBytesMax + 10 }) }),
-    ).toMatch(/is too large/);
+    ).toMatch(/bytes are too many/);
   });
 
   test("a scheduler that is not told of lock waits: those that wait for each other do so for ever", () => {

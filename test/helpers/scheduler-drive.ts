@@ -3,7 +3,9 @@ import { POLICIES, type PolicyName } from "../../src/schedule/policies/policies.
 import type { Policy } from "../../src/schedule/policy.ts";
 import { createScheduler, type SchedulerState, step } from "../../src/schedule/scheduler.ts";
 import type { Run, SchedulerEffect, SchedulerInput, SchedulerOptions } from "../../src/schedule/scheduler-types.ts";
-import { type Change, type ClockKind, type ModelTransaction, Rows } from "./scheduler-model.ts";
+import { type ClockKind, type ModelTransaction, Rows } from "./scheduler-model.ts";
+import { check, checkBarriers, checkNewRun, type Circumstances } from "./scheduler-rules.ts";
+import { blockersOf, isDeadlocked, noSession, type Phase, release, type Session, undo } from "./scheduler-sessions.ts";
 
 /** An engine from its start to its end. */
 export interface Epoch {
@@ -85,25 +87,6 @@ class Choices {
   }
 }
 
-type Phase = "idle" | "executing" | "executed" | "committing" | "rolling-back";
-
-/** A session on the target, as the engine's worker uses it. */
-interface Session {
-  isUp: boolean;
-  isRetired: boolean;
-  phase: Phase;
-  run: Run | undefined;
-  changes: readonly Change[];
-  done: number;
-  undos: (() => void)[];
-  locks: Map<string, boolean>;
-  prepared: Run | undefined;
-  /** While it commits: what it goes on with. */
-  next: Run | undefined;
-  /** Its commit is done and not told; `run` is what followed it. */
-  untold: Run | undefined;
-}
-
 const TURNS_MAX = 20_000;
 
 class EngineModel {
@@ -176,20 +159,28 @@ class EngineModel {
       else if (usual.length > 0) usual[pick % usual.length]?.(Math.floor(pick / usual.length));
       else this.#waitForTime();
     }
-    for (const session of this.#sessions) this.#undo(session);
+    for (const session of this.#sessions) undo(session);
     return { haltedAt: this.#haltedAt };
   }
 
-  /** Nobody has anything to do: only time can help, and the scheduler must have said when. */
+  /** Nobody has anything to do: only time can help, and the scheduler must have said when. What could begin has begun. */
   #waitForTime(): void {
-    const backsOff = this.#state.slots.some(({ phase }) => phase === "backing-off");
-    if (this.#wakeAtMs === undefined || (this.#sessions.every(({ phase }) => phase === "idle") && !backsOff)) {
-      throw new Error(
-        `nobody works, and nothing will change that: low water ${this.#lowWater}, ${this.#state.slots.map(({ phase }) => phase).join(", ")}`,
-      );
-    }
+    const { slots } = this.#state;
+    const phases = `low water ${this.#lowWater}, ${slots.map(({ phase }) => phase).join(", ")}`;
+    check(this.#wakeAtMs !== undefined, `nobody works, and nothing will change that: ${phases}`);
+    check(
+      !this.#canBegin() || this.#sessions.some(({ phase }) => phase === "executing"),
+      `nobody works, and somebody could: ${phases}`,
+    );
     this.#nowMs = Math.max(this.#nowMs, this.#wakeAtMs);
     this.#tick();
+  }
+
+  #canBegin(): boolean {
+    const { slots, window, options } = this.#state;
+    const start = window.readyAfter(0);
+    const isStopped = options.dependency === "low-water-mark" && start !== window.firstPending();
+    return start !== undefined && !isStopped && slots.slice(0, this.#wanted).some(({ phase }) => phase === "idle");
   }
 
   #tick(): void {
@@ -231,9 +222,10 @@ class EngineModel {
   }
 
   #execution(worker: number, session: Session): ((choice: number) => void)[] {
-    const blockers = this.#blockersOf(worker);
+    const blockers = blockersOf(worker, this.#sessions, this.#target.rows);
     if (blockers.length === 0) return [(choice) => this.#execute(worker, session, 1 + (choice % 8))];
-    if (this.#isDeadlocked(worker) && session.untold === undefined) return [() => this.#fail(worker, session, "now")];
+    if (isDeadlocked(worker, this.#sessions, this.#target.rows) && session.untold === undefined)
+      return [() => this.#fail(worker, session, "now")];
     const told = [
       worker,
       session.run?.id,
@@ -332,7 +324,7 @@ class EngineModel {
     for (let made = 0; made < count; made++) {
       const { run } = session;
       const change = session.changes[session.done];
-      if (run === undefined || this.#blockersOf(worker).length > 0) return;
+      if (run === undefined || blockersOf(worker, this.#sessions, this.#target.rows).length > 0) return;
       if (change === undefined) {
         if (session.untold !== undefined) return this.#tellCommitted(worker, session);
         const { poison } = this.#course;
@@ -400,39 +392,12 @@ class EngineModel {
   }
 
   #fail(worker: number, session: Session, retry: "now" | "later" | "never", isLost = false, isConflict = false): void {
-    this.#undo(session);
+    undo(session);
     session.phase = "idle";
     session.run = session.prepared = session.next = undefined;
     if (isLost) session.isUp = false;
     this.#tell({ type: "failed", worker, retry, isConflict, reason: "the test says so" });
     if (isLost && !this.#isOver) this.#tell({ type: "worker-lost", worker });
-  }
-
-  #undo(session: Session): void {
-    for (const undo of session.undos.toReversed()) undo();
-    release(session);
-  }
-
-  #blockersOf(worker: number): number[] {
-    const session = this.#sessions[worker];
-    const change = session?.phase === "executing" ? session.changes[session.done] : undefined;
-    if (change === undefined) return [];
-    const wanted = this.#target.rows.locks(change);
-    return [...this.#sessions.keys()].filter(
-      (other) =>
-        other !== worker &&
-        wanted.some(({ name, exclusive }) =>
-          exclusive ? this.#sessions[other]?.locks.has(name) : this.#sessions[other]?.locks.get(name) === true,
-        ),
-    );
-  }
-
-  /** The target finds a circle of lock waits by itself. */
-  #isDeadlocked(worker: number): boolean {
-    const seen = new Set<number>();
-    const follow = (from: number): boolean =>
-      this.#blockersOf(from).some((next) => next === worker || (!seen.has(next) && (seen.add(next), follow(next))));
-    return follow(worker);
   }
 
   #tell(input: SchedulerInput): void {
@@ -453,8 +418,8 @@ class EngineModel {
         const session = this.#sessionOf(effect.worker, ["idle"], effect.type);
         check(!this.#isDraining, "a run is begun while the scheduler drains");
         if (!this.#runs.has(effect.run.id)) this.#checkNewRun(effect.worker, effect.run);
+        checkBarriers(effect.run, this.#circumstances());
         check(effect.run.atTurn === (effect.run.first === this.#lowWater + 1), "a run knows whether it is its turn");
-        this.#checkBarrier(effect.run);
         return this.#begin(session, effect.run);
       }
       case "prepare": {
@@ -532,57 +497,25 @@ class EngineModel {
   }
 
   #checkNewRun(worker: number, run: Run): void {
-    const { commitOrder, packTransactionsMax, packBytesMax } = this.#epoch.options;
-    const { ordinals } = run;
-    const transactions = ordinals.map((ordinal) => this.#course.transactions[ordinal - 1]);
-    check(!this.#runs.has(run.id) && run.attempt === 1 && !run.resolve, "a new run is new");
+    check(!this.#runs.has(run.id), "a new run is new");
     this.#runs.add(run.id);
-    const isNeeded =
-      run.first === this.#lowWater + 1 &&
-      !this.#state.slots.slice(0, this.#wanted).some(({ phase }) => phase === "idle");
+    checkNewRun(run, this.#circumstances());
+    const wanted = this.#state.slots.slice(0, this.#wanted);
+    const isNeeded = run.first === this.#lowWater + 1 && !wanted.some(({ phase }) => phase === "idle");
     check(worker < this.#wanted || isNeeded, "a worker that is not wanted gets nothing new");
-    check(
-      run.first === ordinals[0] &&
-        run.last === ordinals.at(-1) &&
-        ordinals.every((each, index) => index === 0 || each > (ordinals[index - 1] ?? 0)),
-      "a run is in order",
-    );
-    check(
-      ordinals.every((each) => each <= this.#arrived && !this.#told.has(each)),
-      "a run has what is there and not committed",
-    );
-    if (commitOrder === "preserve") check(run.last - run.first + 1 === ordinals.length, "a run is consecutive");
-    for (const { run: other, prepared, next } of this.#sessions) {
-      for (const taken of [other, prepared, next]) {
-        check(
-          taken === undefined || !taken.ordinals.some((each) => ordinals.includes(each)),
-          "a transaction is in one run at a time",
-        );
-      }
-    }
-    const sum = (what: "bytes" | "rows"): number =>
-      transactions.reduce((total, each) => total + (each?.[what] ?? 0), 0);
-    check(run.bytes === sum("bytes") && run.rows === sum("rows"), "a run counts its bytes and rows");
-    check(ordinals.length <= packTransactionsMax, `${ordinals.length} transactions are too many`);
-    check(
-      ordinals.length === 1 || (run.bytes <= packBytesMax && !transactions.some((each) => each?.alone)),
-      "a run is too large, or has one that is to be alone",
-    );
-    const between = this.#course.transactions.slice(run.first, run.last);
-    check(!between.some(({ startsRun }) => startsRun), "a run has events of one format");
   }
 
-  /** A barrier begins when all before are committed, and nothing behind it begins before it is committed. */
-  #checkBarrier(run: Run): void {
-    for (let ordinal = this.#lowWater + 1; ordinal < run.last; ordinal++) {
-      const transaction = this.#course.transactions[ordinal - 1];
-      check(
-        transaction?.barrier !== true || this.#told.has(ordinal),
-        `${run.last} begins before the barrier ${ordinal} is committed`,
-      );
-    }
-    if (this.#course.transactions[run.first - 1]?.barrier === true)
-      check(run.first === this.#lowWater + 1, "a barrier waits for all before it");
+  #circumstances(): Circumstances {
+    return {
+      transactions: this.#course.transactions,
+      options: this.#epoch.options,
+      arrived: this.#arrived,
+      lowWater: this.#lowWater,
+      committed: this.#told,
+      otherRuns: this.#sessions.flatMap(({ run, prepared, next }) =>
+        [run, prepared, next].filter((each) => each !== undefined),
+      ),
+    };
   }
 }
 
@@ -592,26 +525,3 @@ const SERVERS: Record<ClockKind | "mysql-old", ["mysql" | "mariadb", string]> = 
   "mysql-old": ["mysql", "8.0.36"],
   mariadb: ["mariadb", "10.11.19-MariaDB-log"],
 };
-
-const noSession = (): Session => ({
-  isUp: false,
-  isRetired: false,
-  phase: "idle",
-  run: undefined,
-  changes: [],
-  done: 0,
-  undos: [],
-  locks: new Map(),
-  prepared: undefined,
-  next: undefined,
-  untold: undefined,
-});
-
-function release(session: Session): void {
-  session.undos = [];
-  session.locks.clear();
-}
-
-function check(holds: boolean, otherwise: string): asserts holds {
-  if (!holds) throw new Error(otherwise);
-}
