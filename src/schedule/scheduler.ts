@@ -8,7 +8,8 @@ import {
   type SchedulerOptions,
   type SchedulerTransaction,
 } from "./scheduler-types.ts";
-import { noTimes, timeOf, type WorkerSlot, type WorkerTimes } from "./slots.ts";
+import { noTimes, type WorkerSlot, type WorkerTimes } from "./slots.ts";
+import { countTime } from "./times.ts";
 import { Window } from "./window.ts";
 
 /**
@@ -109,30 +110,6 @@ function isWorthALook({ window, options, stuck, slots }: SchedulerState): boolea
 /** While the scheduler drains: what is executing is finished; what waits for a turn that will not come is rolled back with its session. */
 const isAtWork = ({ phase }: WorkerSlot): boolean =>
   phase === "executing" || phase === "committing" || phase === "rolling-back";
-
-function countTime(state: SchedulerState, nowMs: number): void {
-  const ms = state.lastStepMs < 0 ? 0 : nowMs - state.lastStepMs;
-  state.lastStepMs = nowMs;
-  if (ms <= 0) return;
-  const isQueueEmpty = state.window.pendingTransactions === 0;
-  let running = 0;
-  for (const [worker, slot] of state.slots.entries()) {
-    const time = timeOf(slot, isQueueEmpty);
-    if (time !== undefined) timesOf(state, worker)[time] += ms;
-    if (time === "executing" || time === "committing") running++;
-  }
-  if (running === 0) return;
-  state.concurrency.ms += ms;
-  state.concurrency.runMs += ms * running;
-}
-
-/** What a worker did up to now, also since the last step. */
-export function timesAt(state: SchedulerState, worker: number, nowMs: number): WorkerTimes {
-  const times = { ...timesOf(state, worker) };
-  const time = timeOf(slotOf(state, worker), state.window.pendingTransactions === 0);
-  if (time !== undefined && state.lastStepMs >= 0) times[time] += Math.max(0, nowMs - state.lastStepMs);
-  return times;
-}
 
 function accept(state: SchedulerState, input: SchedulerInput, nowMs: number, effects: SchedulerEffect[]): void {
   switch (input.type) {
@@ -465,10 +442,4 @@ function slotOf(state: SchedulerState, worker: number): WorkerSlot {
   const slot = state.slots[worker];
   assert(slot !== undefined, "the worker exists");
   return slot;
-}
-
-function timesOf(state: SchedulerState, worker: number): WorkerTimes {
-  const times = state.times[worker];
-  assert(times !== undefined, "the worker exists");
-  return times;
 }

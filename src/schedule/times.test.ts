@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { singlePolicy } from "./policies/single.ts";
-import { createScheduler, step, timesAt } from "./scheduler.ts";
+import { createScheduler, step } from "./scheduler.ts";
 import { noTimes } from "./slots.ts";
+import { timesAt } from "./times.ts";
 
 test("what a worker is at counts up to now, also while nothing happens", () => {
   const scheduler = createScheduler({
