@@ -95,7 +95,7 @@ export function step(state: SchedulerState, input: SchedulerInput, nowMs: number
   dispatch(state, nowMs, effects);
   retire(state, effects);
   wake(state, nowMs, effects);
-  if (state.draining && !state.slots.some(isAtWork)) effects.push({ type: "drained" });
+  if (state.draining && isDrained(state)) effects.push({ type: "drained" });
   return effects;
 }
 
@@ -107,9 +107,14 @@ function isWorthALook({ window, options, stuck, slots }: SchedulerState): boolea
   return window.pendingTransactions % Math.ceil(options.packTransactionsMax / LOOKS_PER_PACK) === 0;
 }
 
-/** While the scheduler drains: what is executing is finished; what waits for a turn that will not come is rolled back with its session. */
 const isAtWork = ({ phase }: WorkerSlot): boolean =>
   phase === "executing" || phase === "committing" || phase === "rolling-back";
+
+/** What is executing is finished. What waits for a turn that will not come, or would, is rolled back with its session: it may even wait for locks of another such. */
+function isDrained({ window, slots, options }: SchedulerState): boolean {
+  const begun = (options.commitOrder === "preserve" ? window.firstPending() : undefined) ?? Infinity;
+  return !slots.some((slot) => isAtWork(slot) && (slot.phase !== "executing" || slot.run.first < begun));
+}
 
 function accept(state: SchedulerState, input: SchedulerInput, nowMs: number, effects: SchedulerEffect[]): void {
   switch (input.type) {
@@ -348,7 +353,7 @@ const SMALL = 1 / 4;
 
 /**
  * A run that ends early, because what follows depends on another one, costs a commit for little, and cuts the queue into pieces that stay small: each next run ends where
- * one that was begun before it starts. So with a backlog it waits, to be part of a large run, unless what is at work takes long. Whose turn it is, is never held back.
+ * one that was begun before it starts. So with a backlog it waits, to be part of a large run, unless what is at work takes long, or nothing is at work. Whose turn it is, is never held back.
  */
 function isWorthARun(state: SchedulerState, packed: Packed, nowMs: number): boolean {
   const { window, options, slots } = state;
@@ -356,7 +361,9 @@ function isWorthARun(state: SchedulerState, packed: Packed, nowMs: number): bool
   if (packed.cut !== "dependency" || packed.ordinals.length >= enough) return true;
   if (packed.bytes >= runBytesMax(state) * SMALL || window.pendingTransactions < enough) return true;
   if (packed.ordinals[0] === window.lowWater + 1) return true;
-  return slots.some((slot) => slot.phase === "executing" && nowMs - slot.sinceMs >= PATIENCE_MS);
+  return (
+    !slots.some(isAtWork) || slots.some((slot) => slot.phase === "executing" && nowMs - slot.sinceMs >= PATIENCE_MS)
+  );
 }
 
 /**

@@ -5,7 +5,16 @@ import { createScheduler, type SchedulerState, step } from "../../src/schedule/s
 import type { Run, SchedulerEffect, SchedulerInput, SchedulerOptions } from "../../src/schedule/scheduler-types.ts";
 import { type ClockKind, type ModelTransaction, Rows } from "./scheduler-model.ts";
 import { check, checkBarriers, checkNewRun, type Circumstances } from "./scheduler-rules.ts";
-import { blockersOf, isDeadlocked, noSession, type Phase, release, type Session, undo } from "./scheduler-sessions.ts";
+import {
+  blockersOf,
+  isAtWork,
+  isDeadlocked,
+  noSession,
+  type Phase,
+  release,
+  type Session,
+  undo,
+} from "./scheduler-sessions.ts";
 
 /** An engine from its start to its end. */
 export interface Epoch {
@@ -473,7 +482,7 @@ class EngineModel {
       case "drained":
         check(this.#isDraining, "it drains when it is told to");
         check(
-          this.#sessions.every(({ phase }) => phase === "idle" || phase === "executed"),
+          this.#sessions.every((session) => !isAtWork(session) || this.#isPassedOver(session)),
           "nothing is at work when it is drained",
         );
         this.#isOver = true;
@@ -481,6 +490,14 @@ class EngineModel {
       case "advance":
         return;
     }
+  }
+
+  /** It cannot be committed any more, because something before it was not begun. */
+  #isPassedOver({ phase, run }: Session): boolean {
+    if (this.#epoch.options.commitOrder === "relaxed" || phase !== "executing" || run === undefined) return false;
+    const begun = new Set(this.#circumstances().otherRuns.flatMap(({ ordinals }) => ordinals));
+    for (let ordinal = this.#lowWater + 1; ordinal < run.first; ordinal++) if (!begun.has(ordinal)) return true;
+    return false;
   }
 
   #sessionOf(worker: number, phases: readonly Phase[], what: string): Session {

@@ -72,3 +72,6 @@ export function isDeadlocked(worker: number, sessions: readonly Session[], rows:
     });
   return leadsBack(worker);
 }
+
+export const isAtWork = ({ phase, untold }: Session): boolean =>
+  untold !== undefined || (phase !== "idle" && phase !== "executed");
