@@ -26,6 +26,8 @@ export interface WorkerEvents {
   executed(worker: number): void;
   committed(worker: number): void;
   failed(worker: number, retry: Retry, error: ReplicationError): void;
+  /** It rolled back as it was told to: it did not fail. */
+  gaveBack(worker: number): void;
   /** Nothing that this engine does can help: another engine has the channel, the password is wrong. */
   fatal(error: ReplicationError): void;
 }
@@ -168,7 +170,7 @@ export class Worker {
     this.#next = undefined;
     if (phase.name === "executed") {
       this.#enter({ name: "rolling-back", job: phase.job });
-      await this.#failed(session, phase.job, lockBreak());
+      await this.#failed(session, phase.job, LOCK_BREAK);
       return;
     }
     const interruption = { over: false, done: Promise.resolve() };
@@ -268,7 +270,7 @@ export class Worker {
     this.#wakeSleeper();
     await interruption.done;
     await session.session.execute("DO 0").catch(() => {});
-    return this.#failed(session, job, lockBreak());
+    return this.#failed(session, job, LOCK_BREAK);
   }
 
   async #failed(session: WorkerSession, job: Job, error: unknown): Promise<void> {
@@ -297,7 +299,8 @@ export class Worker {
       return this.#sessionLost(explained);
     }
     this.#enter({ name: "idle" });
-    this.#options.events.failed(this.#worker, explained.retry, explained);
+    if (error === LOCK_BREAK) this.#options.events.gaveBack(this.#worker);
+    else this.#options.events.failed(this.#worker, explained.retry, explained);
   }
 
   /** Told as `later`, whatever failed: with any other word the scheduler may give the worker its next run at once, which has no session. */
@@ -403,8 +406,7 @@ export class Worker {
   }
 }
 
-const lockBreak = (): ReplicationError =>
-  new ReplicationError("APPLY_TEMPORARY", "rolled back: an earlier transaction waits for its locks");
+const LOCK_BREAK = new ReplicationError("APPLY_TEMPORARY", "rolled back: an earlier transaction waits for its locks");
 
 function asDefect(error: unknown): ReplicationError {
   return new ReplicationError("APPLY", error instanceof Error ? (error.stack ?? error.message) : String(error), {

@@ -216,6 +216,10 @@ export class Coordinator {
     this.tell({ type: "failed", worker, retry, isConflict: error.code === "CONFLICT", reason: error.message });
   }
 
+  gaveBack(worker: number): void {
+    this.tell({ type: "failed", worker, retry: "now", isConflict: false, reason: "rolled back for an earlier one" });
+  }
+
   committed(worker: number): void {
     const slot = this.#scheduler.slots[worker];
     if (slot?.run !== undefined) this.#held.commit(slot.run.ordinals, worker);

@@ -330,6 +330,7 @@ export class Engine {
           log.warn(`worker ${worker}: ${error.message}`, { retry, ...error.where });
           coordinator.failed(worker, retry, error);
         },
+        gaveBack: () => coordinator.gaveBack(worker),
         fatal: (error) => this.#fail(error),
       },
       onConflict: this.#options.onConflict,
