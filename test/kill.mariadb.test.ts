@@ -23,3 +23,23 @@ it(
   },
   TIMEOUT_MS,
 );
+
+it(
+  "loses and repeats nothing when an engine with 16 workers in relaxed order is killed while transactions have passed others",
+  async () => {
+    const victims = ["gaps", "gaps", "engine", "gaps"] as const;
+    const report = await torture({
+      flavour: "mariadb-10.11",
+      victims,
+      seed: 1011,
+      semiSync: false,
+      engineFlags: ["--workers=16", "--policy=writeset", "--commit-order=relaxed", "--pack-transactions=20"],
+      onProgress: () => {},
+    });
+    expect(report.faults).toEqual([]);
+    expect(report.hits).toBe(4);
+    expect(report.startsWithGaps).toBeGreaterThanOrEqual(2);
+    expect(report.applied).toBeGreaterThanOrEqual(report.transactions);
+  },
+  TIMEOUT_MS,
+);

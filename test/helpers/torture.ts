@@ -3,8 +3,11 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { TemporaryFolder } from "../../src/bench/temporary-folder.ts";
 import { createPrng, type Prng } from "../../src/base/prng.ts";
+import { AppliedAhead } from "../../src/engine/ahead.ts";
+import { parseGtids } from "../../src/engine/progress.ts";
 import { GAPS_FOUND } from "../../src/engine/start.ts";
 import type { EngineStatus } from "../../src/engine/status.ts";
+import { GtidSet } from "../../src/gtid/mysql.ts";
 import { ControlClient } from "../../src/http/client.ts";
 import type { ServerFlavour } from "../../src/sandbox/flavours.ts";
 import { type SandboxServer, startServer } from "../../src/sandbox/start.ts";
@@ -14,8 +17,11 @@ import { LOAD_SCHEMA, type NumberedLoad, prepareNumberedLoad, startNumberedLoad 
 import { startProxy, type TcpProxy } from "./proxy.ts";
 import { numbersInRelayLog } from "./relay-numbers.ts";
 
-/** What is hit: a process by `kill -9`, or the connections, cut in the middle of what they carry. */
-export type Victim = "engine" | "target" | "source" | "network";
+/**
+ * What is hit: a process by `kill -9`, or the connections, cut in the middle of what they carry. `gaps`: the engine, at a moment when the target has transactions without all of
+ * those before them; needs relaxed order.
+ */
+export type Victim = "engine" | "gaps" | "target" | "source" | "network";
 
 export interface TortureOptions {
   flavour: ServerFlavour;
@@ -214,6 +220,42 @@ class Stage {
     ]);
   }
 
+  /** One row is held, so that whoever changes it stands still while others pass. */
+  async #killWithGaps(): Promise<void> {
+    await this.#engineRuns();
+    const hold = `SELECT * FROM ${LOAD_SCHEMA}.total WHERE id=1 FOR UPDATE`;
+    await withSession(this.#target, async (session) => {
+      const deadlineMs = performance.now() + CATCH_UP_MS_MAX;
+      for (let looks = 0; !(await this.#hasGaps()); looks++) {
+        this.#checkEngine();
+        if (performance.now() > deadlineMs) this.#faults.push("no transaction passed another one");
+        if (this.#faults.length > 0) return;
+        // Behind the one that stands still may come a DDL, which nothing passes.
+        if (looks % 20 === 0) await session.execute(`ROLLBACK; BEGIN; ${hold}`);
+        await sleep(20);
+      }
+      await this.#killEngine();
+      await session.execute("ROLLBACK");
+    });
+    this.#engine = this.#startEngine();
+  }
+
+  /** Whether the target has transactions without all of those before them. */
+  #hasGaps(): Promise<boolean> {
+    return withSession(this.#target, async (session) => {
+      if (this.#options.engineFlags?.includes("--gtid=preserve") === true) {
+        const executed = GtidSet.parse((await session.queryValue("SELECT @@GLOBAL.gtid_executed")) ?? "");
+        return executed.entries().some(([, , intervals]) => intervals.length > 1);
+      }
+      const rows = await session.query("SELECT * FROM abreast.checkpoint ORDER BY transactions DESC");
+      const source = { file: "", position: 0 };
+      const gtids = parseGtids(rows[0]?.["gtids"] ?? "");
+      const transactions = BigInt(rows[0]?.["transactions"] ?? 0);
+      const ahead = AppliedAhead.parse(rows.map((row) => row["ahead"] ?? ""));
+      return ahead.beyond({ source, gtids, transactions }).size > 0n;
+    });
+  }
+
   async #killEngine(): Promise<void> {
     await this.#engine?.kill();
     this.#countGaps();
@@ -239,6 +281,9 @@ class Stage {
         this.#checkEngine();
         await this.#killEngine();
         this.#engine = this.#startEngine();
+        return;
+      case "gaps":
+        await this.#killWithGaps();
         return;
       case "target":
         await this.#target.kill();
