@@ -3,6 +3,7 @@ import type { Log } from "../base/log.ts";
 import { type CatalogCollation, readCollations } from "../schema/collation-catalog.ts";
 import { characterWidth } from "../schedule/writeset/charset.ts";
 import { Collation, type WeightLevels } from "../schedule/writeset/collation.ts";
+import type { ServerVersion } from "../wire/server-version.ts";
 import type { TargetQuestions } from "./target-questions.ts";
 
 /** A weight is a column of the answer, of which a server allows 4096. */
@@ -15,6 +16,8 @@ export class TargetCollations {
   readonly #questions: TargetQuestions;
   readonly #log: Log;
   readonly #loaded = new Map<string, Collation>();
+  readonly #warned = new Set<string>();
+  #flavour: ServerVersion["flavour"] = "mysql";
   #known: ReadonlyMap<string, CatalogCollation> = new Map();
   #charsets: ReadonlyMap<number, string> = new Map();
 
@@ -27,7 +30,10 @@ export class TargetCollations {
   async load(names: readonly string[]): Promise<void> {
     if (names.length === 0) return;
     if (this.#known.size === 0) {
-      const all = await this.#questions.ask(readCollations);
+      const all = await this.#questions.ask((session) => {
+        this.#flavour = session.serverVersion.flavour;
+        return readCollations(session);
+      });
       this.#known = new Map(all.map((collation) => [collation.name, collation]));
       this.#charsets = new Map(all.flatMap(({ id, charset }) => (id === undefined ? [] : [[id, charset]])));
     }
@@ -72,8 +78,8 @@ export class TargetCollations {
     const collation = new Collation({ ...facts, levels: "all" });
     if (bytewise) return collation;
     await collation.learn(0, (texts) => this.#weightsOf(known, "all", texts));
-    if (!collation.isUnknown) return collation;
-    // MariaDB pads each level, and puts nothing between them: the first alone can be understood. It tells fewer texts apart, which is safe. MySQL 8 knows no LEVEL.
+    if (!collation.isUnknown || this.#flavour === "mysql") return collation;
+    // MariaDB pads each level, and puts nothing between them: the first alone can be understood. It tells fewer texts apart, which is safe.
     const coarse = new Collation({ ...facts, levels: "first" });
     await coarse.learn(0, (texts) => this.#weightsOf(known, "first", texts));
     return coarse;
@@ -122,10 +128,13 @@ export class TargetCollations {
         const first = await this.#weightsOfBatch(known, levels, texts.slice(0, half));
         return [...first, ...(await this.#weightsOfBatch(known, levels, texts.slice(half)))];
       }
-      this.#log.warn("the target cannot tell how it compares a text: its transaction is applied by itself", {
-        collation: known.name,
-        error: error.message,
-      });
+      if (!this.#warned.has(known.name)) {
+        this.#warned.add(known.name);
+        this.#log.warn("the target cannot tell how it compares some texts: their transactions are applied alone", {
+          collation: known.name,
+          error: error.message,
+        });
+      }
       return [null];
     }
   }

@@ -7,11 +7,12 @@ import { query } from "./servers.ts";
 import { conflict, equalTexts, transactionsOf, withWritesets, writesetsOf } from "./writesets.ts";
 
 /** Case, accents, expansions, contractions, ignorable characters, characters like a space, and what lies outside the basic plane. */
-const TEXTS = "Abc|aBC |abc|abc  |ab|ß|ss|SS|s|é|e|E|è|| |a\u00a0|a|a\t|ch|c|h|cH|Ch|cx|ča|ca|Å|A\u030a|a\u0000|a\u00ad"
-  .concat(
-    "|Žluťoučký kůň|žluťoučký KŮŇ|žluťoučky kun|Ελλάδα|ΕΛΛΆΔΑ|ελλαδα|Привет|привет|ПРИВЕТ |Chůze|chuze|hc|hč|čh|aachen|Aachen|Åchen|éß|esz|日本|ニホン|にほん|👍|👎|ǆ|dž|ﬁ|fi|ae|æ|Ä|ä|AE|ö|oe|ü|ue|ll|l|ñ|n|aa|å|I|i|ı|dzs|ddzs|ccs|cscs",
-  )
-  .split("|");
+const TEXTS =
+  "Abc|\0|\u00ad|aBC |abc|abc  |ab|ß|ss|SS|s|é|e|E|è|| |a\u00a0|a|a\t|ch|c|h|cH|Ch|cx|ča|ca|Å|A\u030a|a\u0000|a\u00ad"
+    .concat(
+      "|Žluťoučký kůň|žluťoučký KŮŇ|žluťoučky kun|Ελλάδα|ΕΛΛΆΔΑ|ελλαδα|Привет|привет|ПРИВЕТ |Chůze|chuze|hc|hč|čh|aachen|Aachen|Åchen|éß|esz|日本|ニホン|にほん|👍|👎|ǆ|dž|ﬁ|fi|ae|æ|Ä|ä|AE|ö|oe|ü|ue|ll|l|ñ|n|aa|å|I|i|ı|dzs|ddzs|ccs|cscs",
+    )
+    .split("|");
 
 function textType(collation: string, type = "VARCHAR(30)"): string {
   return `${type} CHARACTER SET ${collation.split("_")[0]} COLLATE ${collation}`;

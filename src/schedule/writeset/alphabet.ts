@@ -46,6 +46,11 @@ export class Alphabet {
     this.#pages = Array.from({ length: width === "one" || width === "utf8" ? PAGES_OF[width] : 1 });
   }
 
+  /** Whether weights are known to be of one level. */
+  get hasOneLevel(): boolean {
+    return this.#levelCount === 1;
+  }
+
   /** ASCII first: without it no other page is learned. */
   async learn(page: number, ask: AskWeights): Promise<void> {
     if (page === 0) this.space = await this.#learnSpace(ask);

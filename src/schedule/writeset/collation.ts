@@ -61,7 +61,7 @@ export class Collation {
   /** Writes a text's canonical form to `out` at `to`; answers where it ends, or -1 when its characters alone do not tell. */
   write(bytes: Buffer, start: number, end: number, out: Buffer, to: number): number {
     const at = this.#alphabet.write(bytes, start, end, out, to);
-    return at >= 0 && this.facts.padSpace ? this.#withoutSpaceWeights(out, to, at) : at;
+    return at < 0 ? at : this.#canonicalEnd(out, to, at);
   }
 
   /** A page to be learned, after which `write` may know the text; -1: that would not help. */
@@ -81,7 +81,7 @@ export class Collation {
   /** What the target said. Nothing is forgotten before `forgetOldest`. */
   remember(text: string, weight: Buffer | null): void {
     if (weight === null || this.isUnknown) return this.#put(text, null);
-    const end = this.facts.padSpace ? this.#withoutSpaceWeights(weight, 0, weight.length) : weight.length;
+    const end = this.#canonicalEnd(weight, 0, weight.length);
     // A copy: an answer is a view of what came over the network.
     this.#put(text, Buffer.from(weight.subarray(0, end)));
   }
@@ -97,6 +97,15 @@ export class Collation {
   #put(text: string, form: Buffer | null): void {
     this.#young.set(text, form);
     this.#youngBytes += text.length + (form?.length ?? 0);
+  }
+
+  /** Where weights end as far as they tell texts apart. */
+  #canonicalEnd(weights: Buffer, start: number, end: number): number {
+    if (this.facts.padSpace) return this.#withoutSpaceWeights(weights, start, end);
+    // Of characters without weights only the zeros between levels are left, and an empty text, which is equal, has not even those.
+    if (this.#alphabet.hasOneLevel) return end;
+    for (let at = start; at < end; at++) if (weights[at] !== 0) return end;
+    return start;
   }
 
   /** May cut more than spaces where weights have different lengths; what is equal stays equal. */
