@@ -1,0 +1,3 @@
+import { testLockBreaks } from "./helpers/lock-breaks.ts";
+
+testLockBreaks("mariadb-10.11");

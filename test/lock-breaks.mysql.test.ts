@@ -1,0 +1,3 @@
+import { testLockBreaks } from "./helpers/lock-breaks.ts";
+
+testLockBreaks("mysql-9.7");
