@@ -35,6 +35,14 @@ it("the verdict hides nothing that speaks against us", () => {
   );
 });
 
+it("the verdict says when the server could not do what the variant asks for", () => {
+  const runs = [run("native", 8, 5), { ...run("abreast", 8, 5), commitOrder: "relaxed" as const }];
+  expect(verdictOf(runs)).toBe(
+    "unique index: the server's own replica cannot leave the commit order, and kept it; Abreast had 0 lock wait timeouts; " +
+      "Abreast with 8 is 1.0 times as fast as the better native run.",
+  );
+});
+
 it("the verdict of half the runs says what they tell", () => {
   expect(verdictOf([run("native", 8, 5, 2)])).toBe("unique index: native had 2 lock wait timeouts.");
 });

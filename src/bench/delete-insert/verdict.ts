@@ -27,6 +27,9 @@ function* sides(runs: readonly DeleteInsertRun[]): Generator<string> {
             : "as fast as";
       yield `${name} with ${many.workers} workers is ${how} with 1`;
     }
+    if (who === "native" && many?.commitOrder === "preserve" && runs.some((run) => run.commitOrder === "relaxed")) {
+      yield "the server's own replica cannot leave the commit order, and kept it";
+    }
     if (ours.length > 0) {
       const timeouts = ours.reduce((sum, run) => sum + run.lockWaitTimeouts, 0);
       if (who === "abreast" || timeouts > 0) yield `${name} had ${timeouts} lock wait timeouts`;
