@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Course, drive, type Lies } from "../../test/helpers/scheduler-drive.ts";
+import type { Course, Lies } from "../../test/helpers/scheduler-course.ts";
+import { drive } from "../../test/helpers/scheduler-drive.ts";
 import {
   type Attempt,
   type ModelTransaction,

@@ -8,7 +8,7 @@ import {
   type SchedulerOptions,
   type SchedulerTransaction,
 } from "./scheduler-types.ts";
-import { noTimes, type WorkerSlot, type WorkerTimes } from "./slots.ts";
+import { ABSENT, IDLE, isAtWork, noTimes, RETIRED, type WorkerSlot, type WorkerTimes } from "./slots.ts";
 import { countTime } from "./times.ts";
 import { Window } from "./window.ts";
 
@@ -75,10 +75,6 @@ export function createScheduler(options: SchedulerOptions): SchedulerState {
   };
 }
 
-const IDLE: WorkerSlot = { phase: "idle", run: undefined };
-const ABSENT: WorkerSlot = { phase: "absent", run: undefined };
-const RETIRED: WorkerSlot = { phase: "retired", run: undefined };
-
 export function step(state: SchedulerState, input: SchedulerInput, nowMs: number): SchedulerEffect[] {
   const effects: SchedulerEffect[] = [];
   if (state.halted) return effects;
@@ -106,9 +102,6 @@ function isWorthALook({ window, options, stuck, slots }: SchedulerState): boolea
   if (!stuck && slots.some((slot) => slot.phase === "idle")) return true;
   return window.pendingTransactions % Math.ceil(options.packTransactionsMax / LOOKS_PER_PACK) === 0;
 }
-
-const isAtWork = ({ phase }: WorkerSlot): boolean =>
-  phase === "executing" || phase === "committing" || phase === "rolling-back";
 
 /** What is executing is finished. What waits for a turn that will not come, or would, is rolled back with its session: it may even wait for locks of another such. */
 function isDrained({ window, slots, options }: SchedulerState): boolean {

@@ -14,6 +14,13 @@ export type WorkerSlot =
   | { phase: "rolling-back"; run: Run }
   | { phase: "backing-off"; run: Run; retryAtMs: number; forTurn: boolean; sessionUp: boolean };
 
+export const IDLE: WorkerSlot = { phase: "idle", run: undefined };
+export const ABSENT: WorkerSlot = { phase: "absent", run: undefined };
+export const RETIRED: WorkerSlot = { phase: "retired", run: undefined };
+
+export const isAtWork = ({ phase }: WorkerSlot): boolean =>
+  phase === "executing" || phase === "committing" || phase === "rolling-back";
+
 /** Why a worker was not applying, or that it was. */
 export const WORKER_TIMES = [
   "event",

@@ -1,10 +1,20 @@
 import type { AutoPolicy } from "../../src/schedule/policies/auto.ts";
-import { POLICIES, type PolicyName } from "../../src/schedule/policies/policies.ts";
+import { POLICIES } from "../../src/schedule/policies/policies.ts";
 import type { Policy } from "../../src/schedule/policy.ts";
 import { createScheduler, type SchedulerState, step } from "../../src/schedule/scheduler.ts";
 import type { Run, SchedulerEffect, SchedulerInput, SchedulerOptions } from "../../src/schedule/scheduler-types.ts";
-import { type ClockKind, type ModelTransaction, Rows } from "./scheduler-model.ts";
-import { check, checkBarriers, checkNewRun, type Circumstances } from "./scheduler-rules.ts";
+import { Choices, type Course, type Epoch, type Lies, type Outcome, SERVERS, type Target } from "./scheduler-course.ts";
+import { Rows } from "./scheduler-model.ts";
+import {
+  canBegin,
+  check,
+  checkBarriers,
+  checkCommit,
+  checkNewRun,
+  checkSessionOrder,
+  type Circumstances,
+  isPassedOver,
+} from "./scheduler-rules.ts";
 import {
   blockersOf,
   isAtWork,
@@ -15,42 +25,6 @@ import {
   type Session,
   undo,
 } from "./scheduler-sessions.ts";
-
-/** An engine from its start to its end. */
-export interface Epoch {
-  policy: PolicyName;
-  historySize: number;
-  options: Omit<SchedulerOptions, "startAfter" | "policy" | "retriesMax" | "resolvesConflicts">;
-}
-
-export interface Course {
-  transactions: readonly ModelTransaction[];
-  clock: ClockKind;
-  /** One after the other, each with what the former left; the last one goes to the end. */
-  epochs: readonly Epoch[];
-  /** Each decides what happens next; when they are used up, no more trouble comes, and everybody gets a turn. */
-  choices: readonly number[];
-  /** This one never succeeds, unless the conflict is resolved. */
-  poison: { ordinal: number; resolves: boolean } | undefined;
-}
-
-/** For tests of the test: where the machine, or who uses it, does not do what it says. */
-export interface Lies {
-  policy?: (policy: Policy) => Policy;
-  options?: (options: SchedulerOptions) => SchedulerOptions;
-  isDeafToLockWaits?: boolean;
-  isDeafToTime?: boolean;
-  /** After a restart. */
-  forgetsApplied?: boolean;
-}
-
-export interface Outcome {
-  rows: Rows;
-  /** In the order of their commits. */
-  committed: readonly number[];
-  haltedAt: number | undefined;
-  lockBreaks: number;
-}
 
 /**
  * Plays a course to its end.
@@ -69,33 +43,6 @@ export function drive(course: Course, lies: Lies = {}): Outcome {
   return { ...target, haltedAt: undefined, lockBreaks };
 }
 
-interface Target {
-  rows: Rows;
-  committed: number[];
-  has: Set<number>;
-}
-
-class Choices {
-  #next = 0;
-  #seed = 1;
-  readonly #given: readonly number[];
-
-  constructor(given: readonly number[]) {
-    this.#given = given;
-  }
-
-  get isCalm(): boolean {
-    return this.#next >= this.#given.length;
-  }
-
-  take(): number {
-    const given = this.#given[this.#next++];
-    if (given !== undefined) return given;
-    this.#seed = (Math.imul(this.#seed, 1_664_525) + 1_013_904_223) >>> 0;
-    return this.#seed >>> 8;
-  }
-}
-
 const TURNS_MAX = 20_000;
 
 class EngineModel {
@@ -106,7 +53,7 @@ class EngineModel {
   readonly #lies: Lies;
   readonly #policy: Policy;
   readonly #state: SchedulerState;
-  readonly #sessions: Session[] = [];
+  readonly #sessions: Session[];
   /** Of which the scheduler knows that they are committed. */
   readonly #told = new Set<number>();
   /** Runs that were begun or made ready. */
@@ -134,10 +81,7 @@ class EngineModel {
     for (let ordinal = 1; ordinal <= low; ordinal++) this.#told.add(ordinal);
     this.#wanted = epoch.options.workers;
     const policy = POLICIES[epoch.policy].make({ historySize: epoch.historySize });
-    if (epoch.policy === "auto") {
-      const [flavour, version] = SERVERS[course.clock];
-      (policy as AutoPolicy).see(flavour, version);
-    }
+    if (epoch.policy === "auto") (policy as AutoPolicy).see(...SERVERS[course.clock]);
     this.#policy = lies.policy?.(policy) ?? policy;
     const options: SchedulerOptions = {
       ...epoch.options,
@@ -147,7 +91,7 @@ class EngineModel {
       resolvesConflicts: course.poison?.resolves ?? false,
     };
     this.#state = createScheduler(lies.options?.(options) ?? options);
-    for (let worker = 0; worker < this.#wanted; worker++) this.#sessions.push(noSession());
+    this.#sessions = Array.from({ length: this.#wanted }, noSession);
   }
 
   get lockBreaks(): number {
@@ -178,18 +122,11 @@ class EngineModel {
     const phases = `low water ${this.#lowWater}, ${slots.map(({ phase }) => phase).join(", ")}`;
     check(this.#wakeAtMs !== undefined, `nobody works, and nothing will change that: ${phases}`);
     check(
-      !this.#canBegin() || this.#sessions.some(({ phase }) => phase === "executing"),
+      !canBegin(this.#state) || this.#sessions.some(({ phase }) => phase === "executing"),
       `nobody works, and somebody could: ${phases}`,
     );
     this.#nowMs = Math.max(this.#nowMs, this.#wakeAtMs);
     this.#tick();
-  }
-
-  #canBegin(): boolean {
-    const { slots, window, options } = this.#state;
-    const start = window.readyAfter(0);
-    const isStopped = options.dependency === "low-water-mark" && start !== window.firstPending();
-    return start !== undefined && !isStopped && slots.slice(0, this.#wanted).some(({ phase }) => phase === "idle");
   }
 
   #tick(): void {
@@ -216,7 +153,7 @@ class EngineModel {
     }
     for (const [worker, session] of this.#sessions.entries()) {
       if (session.isRetired) continue;
-      if (!session.isUp) actions.push(() => this.#reconnect(worker, session));
+      if (!session.isUp) actions.push(() => this.#connect(worker, session, true));
       else if (session.untold !== undefined) actions.push(() => this.#tellCommitted(worker, session));
       if (session.phase === "executing") actions.push(...this.#execution(worker, session));
       if (session.phase === "committing") actions.push(() => this.#commit(session));
@@ -263,7 +200,7 @@ class EngineModel {
     for (const [worker, session] of this.#sessions.entries()) {
       const { phase, run } = session;
       if (!session.isUp || session.untold !== undefined) continue;
-      if (phase === "idle") actions.push(() => this.#lose(worker, session));
+      if (phase === "idle") actions.push(() => this.#connect(worker, session, false));
       if (phase !== "idle") actions.push(() => this.#fail(worker, session, "later", true));
       if (phase === "executing" || phase === "committing") actions.push(() => this.#fail(worker, session, "now"));
       if (phase === "executing") {
@@ -287,9 +224,8 @@ class EngineModel {
     const applied = this.#target.has.has(transaction.ordinal) && this.#lies.forgetsApplied !== true;
     if (applied) this.#told.add(transaction.ordinal);
     if (this.#epoch.policy === "auto" && transaction.startsRun) {
-      const [flavour, version] =
-        SERVERS[transaction.ordinal % 2 === 0 && this.#course.clock === "mysql" ? "mysql-old" : this.#course.clock];
-      (this.#policy as AutoPolicy).see?.(flavour, version);
+      const isOld = transaction.ordinal % 2 === 0 && this.#course.clock === "mysql";
+      (this.#policy as AutoPolicy).see(...SERVERS[isOld ? "mysql-old" : this.#course.clock]);
     }
     this.#tell({
       type: "transaction",
@@ -297,14 +233,9 @@ class EngineModel {
     });
   }
 
-  #reconnect(worker: number, session: Session): void {
-    session.isUp = true;
-    this.#tell({ type: "worker-ready", worker });
-  }
-
-  #lose(worker: number, session: Session): void {
-    session.isUp = false;
-    this.#tell({ type: "worker-lost", worker });
+  #connect(worker: number, session: Session, isUp: boolean): void {
+    session.isUp = isUp;
+    this.#tell({ type: isUp ? "worker-ready" : "worker-lost", worker });
   }
 
   #resize(count: number): void {
@@ -366,13 +297,10 @@ class EngineModel {
   #commit(session: Session): void {
     const { run, next } = session;
     if (run === undefined) return;
+    const { transactions } = this.#course;
+    checkCommit(run, this.#target.has, this.#epoch.options.commitOrder);
+    if (this.#policy.name === "writeset-session") checkSessionOrder(run, transactions, this.#lastOfSession);
     for (const ordinal of run.ordinals) {
-      check(!this.#target.has.has(ordinal), `${ordinal} is committed twice`);
-      if (this.#epoch.options.commitOrder === "preserve") {
-        for (let before = 1; before < ordinal; before++)
-          check(this.#target.has.has(before), `${ordinal} is committed before ${before}`);
-      }
-      this.#checkSessionOrder(ordinal);
       this.#target.has.add(ordinal);
       this.#target.committed.push(ordinal);
     }
@@ -381,17 +309,6 @@ class EngineModel {
     session.phase = "idle";
     session.run = session.next = undefined;
     if (next !== undefined) this.#begin(session, next);
-  }
-
-  #checkSessionOrder(ordinal: number): void {
-    if (this.#policy.name !== "writeset-session") return;
-    const source = this.#course.transactions[ordinal - 1]?.sessionId;
-    if (source === undefined) return;
-    check(
-      (this.#lastOfSession.get(source) ?? 0) < ordinal,
-      `${ordinal} is committed behind a later one of its session`,
-    );
-    this.#lastOfSession.set(source, ordinal);
   }
 
   #tellCommitted(worker: number, session: Session): void {
@@ -482,7 +399,10 @@ class EngineModel {
       case "drained":
         check(this.#isDraining, "it drains when it is told to");
         check(
-          this.#sessions.every((session) => !isAtWork(session) || this.#isPassedOver(session)),
+          this.#sessions.every(
+            (session) =>
+              !isAtWork(session) || (session.phase === "executing" && isPassedOver(session.run, this.#circumstances())),
+          ),
           "nothing is at work when it is drained",
         );
         this.#isOver = true;
@@ -490,14 +410,6 @@ class EngineModel {
       case "advance":
         return;
     }
-  }
-
-  /** It cannot be committed any more, because something before it was not begun. */
-  #isPassedOver({ phase, run }: Session): boolean {
-    if (this.#epoch.options.commitOrder === "relaxed" || phase !== "executing" || run === undefined) return false;
-    const begun = new Set(this.#circumstances().otherRuns.flatMap(({ ordinals }) => ordinals));
-    for (let ordinal = this.#lowWater + 1; ordinal < run.first; ordinal++) if (!begun.has(ordinal)) return true;
-    return false;
   }
 
   #sessionOf(worker: number, phases: readonly Phase[], what: string): Session {
@@ -535,10 +447,3 @@ class EngineModel {
     };
   }
 }
-
-const SERVERS: Record<ClockKind | "mysql-old", ["mysql" | "mariadb", string]> = {
-  none: ["mysql", "5.6.51"],
-  mysql: ["mysql", "9.7.0"],
-  "mysql-old": ["mysql", "8.0.36"],
-  mariadb: ["mariadb", "10.11.19-MariaDB-log"],
-};

@@ -1,3 +1,4 @@
+import type { SchedulerState } from "../../src/schedule/scheduler.ts";
 import type { Run, SchedulerOptions, SchedulerTransaction } from "../../src/schedule/scheduler-types.ts";
 
 /** What a run is held against. */
@@ -50,6 +51,43 @@ export function checkBarriers(run: Run, { transactions, lowWater, committed }: C
   }
   const isBarrier = transactions[run.first - 1]?.barrier === true;
   check(!isBarrier || run.first === lowWater + 1, `the barrier ${run.first} does not wait for all before it`);
+}
+
+/** `has`: what the target has. */
+export function checkCommit(run: Run, has: ReadonlySet<number>, commitOrder: "preserve" | "relaxed"): void {
+  for (const ordinal of run.ordinals) check(!has.has(ordinal), `${ordinal} is committed twice`);
+  if (commitOrder === "relaxed") return;
+  for (let before = 1; before < run.first; before++)
+    check(has.has(before), `${run.first} is committed before ${before}`);
+}
+
+/** `lastOf`: by the source's session, its last transaction that is committed. */
+export function checkSessionOrder(
+  run: Run,
+  transactions: readonly SchedulerTransaction[],
+  lastOf: Map<number, number>,
+): void {
+  for (const ordinal of run.ordinals) {
+    const session = transactions[ordinal - 1]?.sessionId;
+    if (session === undefined) continue;
+    check((lastOf.get(session) ?? 0) < ordinal, `${ordinal} is committed behind a later one of its session`);
+    lastOf.set(session, ordinal);
+  }
+}
+
+/** A transaction could begin, and a worker has nothing to do. */
+export function canBegin({ slots, window, options, wantedWorkers }: SchedulerState): boolean {
+  const start = window.readyAfter(0);
+  const isStopped = options.dependency === "low-water-mark" && start !== window.firstPending();
+  return start !== undefined && !isStopped && slots.slice(0, wantedWorkers).some(({ phase }) => phase === "idle");
+}
+
+/** It cannot be committed in order any more, because something before it was not begun. */
+export function isPassedOver(run: Run | undefined, { options, lowWater, otherRuns }: Circumstances): boolean {
+  if (options.commitOrder === "relaxed" || run === undefined) return false;
+  const begun = new Set(otherRuns.flatMap(({ ordinals }) => ordinals));
+  for (let ordinal = lowWater + 1; ordinal < run.first; ordinal++) if (!begun.has(ordinal)) return true;
+  return false;
 }
 
 export function check(holds: boolean, otherwise: string): asserts holds {
