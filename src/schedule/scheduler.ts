@@ -373,11 +373,12 @@ function packBehind(state: SchedulerState, current: Run): Packed | undefined {
   if (entry.phase !== "pending" || entry.transaction.alone || entry.transaction.startsRun) return undefined;
   if (wantedWorkers > 1 && window.isReady(entry)) return undefined;
   if (window.at(current.first).transaction.alone) return undefined;
-  const packed = pack(window, start, limitsAt(state, start), { consecutive: consecutive(state), behind: current });
-  const first = packed.ordinals[0];
-  if (packed.cut !== "limit" || first === undefined) return undefined;
-  // In relaxed order it may begin behind `start`, with one that the next free worker should have.
-  return wantedWorkers > 1 && window.isReady(window.at(first)) ? undefined : packed;
+  const packed = pack(window, start, limitsAt(state, start), {
+    consecutive: consecutive(state),
+    behind: current,
+    leaveReady: wantedWorkers > 1 && !consecutive(state),
+  });
+  return packed.cut === "limit" && packed.ordinals.length > 0 ? packed : undefined;
 }
 
 function limitsAt(state: SchedulerState, start: number): PackingLimits {
