@@ -3,16 +3,14 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { TemporaryFolder } from "../../src/bench/temporary-folder.ts";
 import { createPrng, type Prng } from "../../src/base/prng.ts";
-import { AppliedAhead } from "../../src/engine/ahead.ts";
-import { parseGtids } from "../../src/engine/progress.ts";
 import { GAPS_FOUND } from "../../src/engine/start.ts";
 import type { EngineStatus } from "../../src/engine/status.ts";
-import { GtidSet } from "../../src/gtid/mysql.ts";
 import { ControlClient } from "../../src/http/client.ts";
 import type { ServerFlavour } from "../../src/sandbox/flavours.ts";
 import { type SandboxServer, startServer } from "../../src/sandbox/start.ts";
 import { Session } from "../../src/wire/session.ts";
 import { CliProcess, type ProcessEnd } from "./engine-process.ts";
+import { hasGaps } from "./gaps.ts";
 import { LOAD_SCHEMA, type NumberedLoad, prepareNumberedLoad, startNumberedLoad } from "./numbered-load.ts";
 import { startProxy, type TcpProxy } from "./proxy.ts";
 import { numbersInRelayLog } from "./relay-numbers.ts";
@@ -240,20 +238,9 @@ class Stage {
     this.#engine = this.#startEngine();
   }
 
-  /** Whether the target has transactions without all of those before them. */
   #hasGaps(): Promise<boolean> {
-    return withSession(this.#target, async (session) => {
-      if (this.#options.engineFlags?.includes("--gtid=preserve") === true) {
-        const executed = GtidSet.parse((await session.queryValue("SELECT @@GLOBAL.gtid_executed")) ?? "");
-        return executed.entries().some(([, , intervals]) => intervals.length > 1);
-      }
-      const rows = await session.query("SELECT * FROM abreast.checkpoint ORDER BY transactions DESC");
-      const source = { file: "", position: 0 };
-      const gtids = parseGtids(rows[0]?.["gtids"] ?? "");
-      const transactions = BigInt(rows[0]?.["transactions"] ?? 0);
-      const ahead = AppliedAhead.parse(rows.map((row) => row["ahead"] ?? ""));
-      return ahead.beyond({ source, gtids, transactions }).size > 0n;
-    });
+    const gtid = this.#options.engineFlags?.includes("--gtid=preserve") === true ? "preserve" : "own";
+    return withSession(this.#target, (session) => hasGaps(session, gtid));
   }
 
   async #killEngine(): Promise<void> {
