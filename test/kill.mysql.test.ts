@@ -27,7 +27,7 @@ it(
 it(
   "loses and repeats nothing when an engine with 16 workers in relaxed order is killed while transactions have passed others",
   async () => {
-    const victims = ["gaps", "gaps", "engine", "gaps"] as const;
+    const victims = ["gaps", "engine", "gaps"] as const;
     const report = await torture({
       flavour: "mysql-9.7",
       victims,
@@ -37,7 +37,7 @@ it(
       onProgress: () => {},
     });
     expect(report.faults).toEqual([]);
-    expect(report.hits).toBe(4);
+    expect(report.hits).toBe(3);
     expect(report.startsWithGaps).toBeGreaterThanOrEqual(2);
     expect(report.applied).toBeGreaterThanOrEqual(report.transactions);
   },
