@@ -75,14 +75,23 @@ export class TargetCollations {
     const width = characterWidth(charset, bytesPerCharacterMax);
     const bytewise = name === "binary" || name.endsWith("_bin");
     const facts = { name, charset, width, padSpace, bytewise };
-    const collation = new Collation({ ...facts, levels: "all" });
-    if (bytewise) return collation;
-    await collation.learn(0, (texts) => this.#weightsOf(known, "all", texts));
-    if (!collation.isUnknown || this.#flavour === "mysql") return collation;
-    // MariaDB pads each level, and puts nothing between them: the first alone can be understood. It tells fewer texts apart, which is safe.
-    const coarse = new Collation({ ...facts, levels: "first" });
-    await coarse.learn(0, (texts) => this.#weightsOf(known, "first", texts));
-    return coarse;
+    const levels = bytewise ? "all" : await this.#levelsOf(known);
+    const collation = new Collation({ ...facts, levels });
+    if (!bytewise) await collation.learn(0, (texts) => this.#weightsOf(known, levels, texts));
+    return collation;
+  }
+
+  /**
+   * MariaDB puts nothing between levels, pads each, and gives some characters weights on a later level that its comparison passes over (seen in 10.11, `uca1400_nopad_ai_cs`): where there
+   * are several, only the first is used. It tells fewer texts apart, which is safe. MySQL's levels are all right.
+   */
+  async #levelsOf(known: CatalogCollation): Promise<WeightLevels> {
+    if (this.#flavour === "mysql") return "all";
+    // One character, two or four, by character set.
+    const text = Buffer.of(0, 0, 0, 0x61);
+    const [all] = await this.#weightsOf(known, "all", [text]);
+    const [first] = await this.#weightsOf(known, "first", [text]);
+    return all && first?.equals(all) === true ? "all" : "first";
   }
 
   /** The weights of each text, given as bytes of the collation's character set; null where the target has none. */

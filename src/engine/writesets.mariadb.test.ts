@@ -12,7 +12,7 @@ testCollations(server, [
   "utf8mb4_unicode_ci",
   "utf8mb4_unicode_nopad_ci",
   "utf8mb4_uca1400_ai_ci",
-  "utf8mb4_uca1400_nopad_as_ci",
+  "utf8mb4_uca1400_nopad_ai_ci",
   "utf8mb4_bin",
   "utf8mb4_nopad_bin",
   "utf8mb4_czech_ci",
@@ -22,7 +22,13 @@ testCollations(server, [
   "latin1_swedish_nopad_ci",
 ]);
 
-testCoarseCollations(server, ["utf8mb4_uca1400_as_cs", "utf8mb4_uca1400_as_ci", "utf8mb4_thai_520_w2"]);
+testCoarseCollations(server, [
+  "utf8mb4_uca1400_as_cs",
+  "utf8mb4_uca1400_as_ci",
+  "utf8mb4_uca1400_nopad_as_ci",
+  "utf8mb4_uca1400_polish_nopad_ai_cs",
+  "utf8mb4_thai_520_w2",
+]);
 
 test("UUID and addresses are cut in the log; long unique keys and system versioning have hidden columns; periods are not compared as values", async () => {
   const sets = await writesetsOf(server(), [
