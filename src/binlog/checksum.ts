@@ -19,8 +19,11 @@ export function contentEnd(event: Buffer, format: BinlogFormat): number {
 export function checksumMatches(event: Buffer): boolean {
   const end = event.length - CHECKSUM_LENGTH;
   if (end < EVENT_HEADER_LENGTH) return false;
-  return crcOf(event, end) === event.readUInt32LE(end);
+  return isMarkedInUse(event) ? crcOf(event, end) === event.readUInt32LE(end) : crc32(event) === CRC32_RESIDUE;
 }
+
+/** The CRC32 of any bytes with their own CRC32, little-endian, behind them. */
+const CRC32_RESIDUE = 0x21_44_df_1c;
 
 /** @throws ReplicationError CORRUPT_EVENT when the format has checksums and this event's is wrong. */
 export function verifyChecksum(event: Buffer, format: BinlogFormat): void {
@@ -59,13 +62,14 @@ export function renewChecksum(event: Buffer): void {
 }
 
 function crcOf(event: Buffer, end: number): number {
-  if (eventType(event) !== EVENT_TYPE.FORMAT_DESCRIPTION || (eventFlags(event) & EVENT_FLAG.BINLOG_IN_USE) === 0) {
-    return crc32(event.subarray(0, end));
-  }
+  if (!isMarkedInUse(event)) return crc32(event.subarray(0, end));
   const closed = Buffer.from(event.subarray(0, end));
   closed.writeUInt16LE(eventFlags(event) & ~EVENT_FLAG.BINLOG_IN_USE, 17);
   return crc32(closed);
 }
+
+const isMarkedInUse = (event: Buffer): boolean =>
+  eventType(event) === EVENT_TYPE.FORMAT_DESCRIPTION && (eventFlags(event) & EVENT_FLAG.BINLOG_IN_USE) !== 0;
 
 /** The same format without checksums: how events read that were unpacked, or whose checksum was stripped. One object per format. */
 export function withoutChecksums(format: BinlogFormat): BinlogFormat {

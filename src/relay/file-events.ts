@@ -1,10 +1,12 @@
 import { open, type FileHandle } from "node:fs/promises";
+import { crc32 } from "node:zlib";
 import { ReplicationError } from "../base/error.ts";
 import { checksumMatches } from "../binlog/checksum.ts";
 import { EVENT_HEADER_LENGTH } from "../binlog/event.ts";
 import { diskError, readFully } from "./disk.ts";
 import { relayFileName, startOver, type RelayFiles } from "./files.ts";
 import { BINLOG_MAGIC, decodePrologue, type Prologue } from "./prologue.ts";
+import type { BlockSum } from "./writer.ts";
 
 /** Bytes of one read, and of one batch: large enough for hundreds of events, small enough that a consumer's turn on one batch takes only milliseconds. */
 const BATCH_BYTES = 256 << 10;
@@ -104,6 +106,17 @@ export class RelayFileEvents {
       bytes = await readBytes(this.#handle, offset, length);
       if (cutEvents(batch, bytes, offset, this.#checksums) > offset) return batch;
       throw fault(this.number, offset, "the file is shorter than it was");
+    } catch (error) {
+      const where = { file: relayFileName(this.number), position: offset };
+      throw withHint(diskError(error, "the relay log cannot be read", where), this.#hint);
+    }
+  }
+
+  /** What the file has where this process wrote a block of whole events; undefined when it is something else now. */
+  async readBlock({ offset, end, crc }: BlockSum): Promise<Buffer | undefined> {
+    try {
+      const bytes = await readBytes(this.#handle, offset, end - offset);
+      return crc32(bytes) === crc ? bytes : undefined;
     } catch (error) {
       const where = { file: relayFileName(this.number), position: offset };
       throw withHint(diskError(error, "the relay log cannot be read", where), this.#hint);

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, stat, truncate, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { ReplicationError } from "../base/error.ts";
 import { silentLog } from "../base/log.ts";
 import { EVENT_TYPE } from "../binlog/event-type.ts";
 import { eventType } from "../binlog/event.ts";
@@ -412,3 +413,41 @@ test("damage in the middle of an older file is found when it is read: file, offs
   expect(place).toBeGreaterThan(5_000_000);
   await truncate(path, 4);
 });
+
+test("damage in what this process wrote itself is found as well, at its event, after all events before it", async () => {
+  const relay = await open();
+  const source = new TestSource();
+  appendAll(relay, source.start());
+  const all: Buffer[] = [];
+  for (let gno = 1; gno <= 600; gno++) {
+    const transaction = source.transaction(gno, { rowBytes: 30_000 });
+    all.push(...sent(transaction));
+    if (!appendAll(relay, transaction)) await relay.flush();
+  }
+  await relay.flush();
+  const path = join(folder, "relay-bin.000001");
+  const bytes = await readFile(path);
+  bytes[5_000_000] = ~(bytes[5_000_000] as number) & 0xff;
+  await writeFile(path, bytes);
+  const reader = read(relay);
+  const got: Buffer[] = [];
+  const position = await readUntilError(reader, got);
+  expect(position).toBeLessThanOrEqual(5_000_000);
+  expect(position).toBeGreaterThan(5_000_000 - 31_000);
+  const before = bytesOf(got);
+  expect(before).toBe(bytesOf(all).slice(0, before.length));
+  expect(before.length / 2).toBeGreaterThan(5_000_000 - 32_000);
+});
+
+/** @returns where the relay log is damaged */
+async function readUntilError(reader: RelayReader, events: Buffer[]): Promise<number | undefined> {
+  try {
+    for (;;) {
+      const batch = await reader.next();
+      events.push(...(batch?.events ?? []).filter((event) => !isControl(event)));
+    }
+  } catch (error) {
+    expect(error).toMatchObject({ code: "RELAY_LOG", where: { file: "relay-bin.000001" } });
+    return (error as ReplicationError).where.position;
+  }
+}

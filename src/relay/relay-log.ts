@@ -158,12 +158,12 @@ export class RelayLog {
 
   /** From a position that this log gave, or from the beginning. Many readers may read at once. */
   read(from?: RelayPosition): RelayReader {
-    return new RelayReader(this.#files, (file, offset) => this.#writer.recent(file, offset), from);
+    return new RelayReader(this.#files, this.#writer, from);
   }
 
   /** One transaction again, as a stream: the events from `from` up to, not including, `to` (of the same file); without the file's own events before it. */
   readRange(from: RelayPosition, to: RelayPosition): RelayReader {
-    return new RelayReader(this.#files, () => undefined, from, to);
+    return new RelayReader(this.#files, undefined, from, to);
   }
 
   /**
@@ -184,7 +184,10 @@ export class RelayLog {
       done.push(number);
     }
     await this.#files.remove(done);
-    for (const number of done) this.#transactionEnds.delete(number);
+    for (const number of done) {
+      this.#transactionEnds.delete(number);
+      this.#writer.forget(number);
+    }
     this.#wakeForRoom();
   }
 

@@ -5,11 +5,12 @@ import { cutEvents, RelayFileEvents, type RelayBatch } from "./file-events.ts";
 import { relayFileName, startOver, type RelayFile, type RelayFiles } from "./files.ts";
 import { BINLOG_MAGIC, encodeRotate } from "./prologue.ts";
 import { SourceTracker } from "./source-tracker.ts";
+import type { RelayWriter } from "./writer.ts";
 
 export type { RelayBatch } from "./file-events.ts";
 
-/** Bytes of a relay file from an offset on that are written and still in memory. */
-export type RecentBytes = (file: number, offset: number) => Buffer | undefined;
+/** What the process that reads has written itself: bytes from an offset on that are still in memory, and sums of what is on disk only. */
+type Written = Pick<RelayWriter, "recent" | "sumAt">;
 
 /**
  * Reads events in order and waits at the end for more. The first batch, and the first batch of each file, begins with the file's own events:
@@ -21,7 +22,7 @@ export type RecentBytes = (file: number, offset: number) => Buffer | undefined;
  */
 export class RelayReader {
   readonly #files: RelayFiles;
-  readonly #recent: RecentBytes;
+  readonly #written: Written | undefined;
   /** Where a range ends. */
   readonly #to: RelayPosition | undefined;
   /** Where to begin, until reading has begun. */
@@ -30,13 +31,15 @@ export class RelayReader {
   /** The file that is or was read last. */
   #number = 0;
   #offset = 0;
+  /** A block of `#file` that was read and has its sum. */
+  #block: { offset: number; bytes: Buffer } | undefined;
   #closed = false;
   #busy = false;
 
-  constructor(files: RelayFiles, recent: RecentBytes, from: RelayPosition | undefined, to?: RelayPosition) {
+  constructor(files: RelayFiles, written: Written | undefined, from: RelayPosition | undefined, to?: RelayPosition) {
     assert(to === undefined || from?.file === to.file, "a range lies in one relay file");
     this.#files = files;
-    this.#recent = recent;
+    this.#written = written;
     this.#from = from;
     this.#to = to;
   }
@@ -136,7 +139,7 @@ export class RelayReader {
     // A purged file stays readable while it is open: its end may hold control events that nobody waited for.
     const limit = this.#to?.offset ?? this.#files.find(file.number)?.bytes ?? (await file.bytes());
     if (this.#offset < limit) {
-      const batch = this.#readMemory(file.number) ?? (await file.read(this.#offset, limit));
+      const batch = this.#readMemory(file.number) ?? (await this.#readDisk(file, limit));
       this.#offset = batch.ends.at(-1) as number;
       return batch;
     }
@@ -146,17 +149,35 @@ export class RelayReader {
   }
 
   #readMemory(file: number): RelayBatch | undefined {
-    const bytes = this.#to === undefined ? this.#recent(file, this.#offset) : undefined;
-    if (bytes === undefined) return undefined;
+    const bytes = this.#written?.recent(file, this.#offset);
+    return bytes === undefined ? undefined : this.#cut(file, bytes);
+  }
+
+  /** A block that this process wrote is checked as a whole; where its sum is another one, and everywhere else, each event is. */
+  async #readDisk(file: RelayFileEvents, limit: number): Promise<RelayBatch> {
+    const offset = this.#offset;
+    let block = this.#block;
+    if (block === undefined || offset < block.offset || offset >= block.offset + block.bytes.length) {
+      const sum = this.#written?.sumAt(file.number, offset);
+      const upTo = sum === undefined ? limit : Math.min(limit, sum.end);
+      const bytes = sum?.offset === offset && sum.end <= limit ? await file.readBlock(sum) : undefined;
+      this.#block = block = bytes === undefined ? undefined : { offset, bytes };
+      if (block === undefined) return file.read(offset, upTo);
+    }
+    return this.#cut(file.number, block.bytes.subarray(offset - block.offset));
+  }
+
+  #cut(file: number, bytes: Buffer): RelayBatch {
     const batch: RelayBatch = { file, events: [], offsets: [], ends: [] };
     cutEvents(batch, bytes, this.#offset, false);
-    assert(batch.events.length > 0, "blocks in memory hold whole events");
+    assert(batch.events.length > 0, "blocks hold whole events");
     return batch;
   }
 
   async #leaveFile(): Promise<void> {
     const file = this.#file;
     this.#file = undefined;
+    this.#block = undefined;
     await file?.close();
   }
 

@@ -1,4 +1,5 @@
 import { open, rm, type FileHandle } from "node:fs/promises";
+import { crc32 } from "node:zlib";
 import { assert } from "../base/assert.ts";
 import { ReplicationError } from "../base/error.ts";
 import { diskError, syncFolder, writeFully } from "./disk.ts";
@@ -24,6 +25,13 @@ interface Block {
   written: number;
 }
 
+/** What this process has appended to a relay file between two offsets, both ends of events, told by one sum: what is read back needs no look at each event. */
+export interface BlockSum {
+  readonly offset: number;
+  readonly end: number;
+  readonly crc: number;
+}
+
 interface FlushWaiting {
   /** Appended bytes at the call: what must be synced. */
   readonly target: number;
@@ -42,8 +50,12 @@ export class RelayWriter {
   readonly #files: RelayFiles;
   /** Blocks with bytes to write, oldest first; the last one may be written and still be filled. */
   #queue: Block[] = [];
+  /** The one that is being filled. */
+  #last: Block | undefined;
   #memory: Block[] = [];
   #memoryBytes = 0;
+  /** Of blocks that get no more events, by file, ascending. */
+  readonly #sums = new Map<number, BlockSum[]>();
   #file: number;
   #offset = 0;
   #handle: FileHandle | undefined;
@@ -114,12 +126,33 @@ export class RelayWriter {
     return undefined;
   }
 
+  /** The block of a file that holds this offset, once it is whole; undefined also for what another process wrote. */
+  sumAt(file: number, offset: number): BlockSum | undefined {
+    const sums = this.#sums.get(file) ?? [];
+    let low = 0;
+    let high = sums.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((sums[middle] as BlockSum).end <= offset) low = middle + 1;
+      else high = middle;
+    }
+    const sum = sums[low];
+    return sum !== undefined && sum.offset <= offset ? sum : undefined;
+  }
+
+  /** The file is deleted. */
+  forget(file: number): void {
+    this.#sums.delete(file);
+  }
+
   /** Forgets what is not written; for `reset`. */
   async discard(): Promise<void> {
     await this.#settled();
     this.#queue = [];
     this.#memory = [];
     this.#memoryBytes = 0;
+    this.#sums.clear();
+    this.#last = undefined;
     this.#written = this.#appended;
     this.#synced = this.#appended;
     await this.close();
@@ -142,6 +175,7 @@ export class RelayWriter {
   #room(bytes: Buffer): Block {
     const last = this.#queue.at(-1);
     if (last !== undefined && last.file === this.#file && bytes.length <= last.bytes.length - last.used) return last;
+    this.#sum();
     const block: Block = {
       file: this.#file,
       offset: this.#offset,
@@ -150,7 +184,19 @@ export class RelayWriter {
       written: 0,
     };
     this.#queue.push(block);
+    this.#last = block;
     return block;
+  }
+
+  /** The last block gets no more events. */
+  #sum(): void {
+    const last = this.#last;
+    if (last === undefined) return;
+    const { file, offset, bytes, used } = last;
+    const sum: BlockSum = { offset, end: offset + used, crc: crc32(bytes.subarray(0, used)) };
+    const sums = this.#sums.get(file);
+    if (sums === undefined) this.#sums.set(file, [sum]);
+    else sums.push(sum);
   }
 
   #go(): void {
