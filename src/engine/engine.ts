@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { addWorkerRows } from "../apply/checkpoint.ts";
 import { interrupt, LockWaits } from "../apply/lock-waits.ts";
 import { Worker } from "../apply/worker.ts";
-import type { BodyBatches } from "../apply/worker-session.ts";
 import { systemClock } from "../base/clock.ts";
 import { ReplicationError } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
@@ -10,10 +9,10 @@ import type { RelayLog } from "../relay/relay-log.ts";
 import { POLICIES } from "../schedule/policies/policies.ts";
 import type { Policy } from "../schedule/policy.ts";
 import { Receiver } from "../source/receiver.ts";
-import { bodyEvents } from "../transaction/body-events.ts";
 import type { TableFilter } from "../transaction/body.ts";
 import type { RelayPosition, Transaction } from "../transaction/transaction.ts";
 import type { Session } from "../wire/session.ts";
+import { readBody } from "./bodies.ts";
 import { Coordinator } from "./coordinator.ts";
 import { Feed } from "./feed.ts";
 import { LockBreaker } from "./lock-breaker.ts";
@@ -28,7 +27,6 @@ import { Writesets } from "./writesets.ts";
 
 /** Room is made in the relay log at most this often: it is some deletions in a folder. */
 const PURGE_MS = 1_000;
-const BODY_BATCH_BYTES_MAX = 1024 * 1024;
 /** As many as the option allows. */
 export const WORKERS_MAX = 256;
 
@@ -427,25 +425,4 @@ export function checkCombination({ policy, commitOrder }: EngineOptions): void {
 function goalsOf({ file, position, gtids = "" }: PausePosition): Goal[] {
   const place: Goal = { source: { file, position } };
   return gtids === "" ? [place] : [place, { gtids: parseGtids(gtids) }];
-}
-
-function readBody(relay: RelayLog, filter: TableFilter, transaction: Transaction): BodyBatches {
-  const { body } = transaction;
-  if ("events" in body) return [body.events];
-  return bodyEvents(transaction, rangeEvents(relay, body.range), {
-    tableFilter: filter,
-    batchBytesMax: BODY_BATCH_BYTES_MAX,
-  });
-}
-
-async function* rangeEvents(
-  relay: RelayLog,
-  range: { from: RelayPosition; to: RelayPosition },
-): AsyncGenerator<Buffer[]> {
-  const reader = relay.readRange(range.from, range.to);
-  try {
-    for (let batch = await reader.next(); batch !== undefined; batch = await reader.next()) yield batch.events;
-  } finally {
-    await reader.close();
-  }
 }
