@@ -10,7 +10,7 @@ export interface BatchMixOptions {
 
 export const BATCH_SESSIONS = 4;
 export const SMALL_SESSIONS = 12;
-const ACCOUNTS = 100_000;
+const ACCOUNTS = 200_000;
 const ROWS_PER_INSERT = 5_000;
 /** Accounts that many transfers touch, spread over the ranges of all batches. */
 const HOT_ACCOUNTS = 100;
@@ -28,7 +28,7 @@ export function batchMixWorkload({ batches, batchRowsMin, batchRowsMax }: BatchM
   return {
     name: "batch-mix",
     *preparation() {
-      yield "CREATE TABLE account (id INT PRIMARY KEY, balance BIGINT NOT NULL, changes INT NOT NULL) ENGINE=InnoDB";
+      yield "CREATE TABLE account (id INT PRIMARY KEY, balance BIGINT NOT NULL, changes INT NOT NULL, INDEX (balance), INDEX (changes)) ENGINE=InnoDB";
       yield "CREATE TABLE entry (id BIGINT AUTO_INCREMENT PRIMARY KEY, debit INT NOT NULL, credit INT NOT NULL) ENGINE=InnoDB";
       for (let first = 1; first <= ACCOUNTS; first += ROWS_PER_INSERT) {
         const rows = Array.from({ length: ROWS_PER_INSERT }, (_, index) => `(${first + index},1000,0)`);
