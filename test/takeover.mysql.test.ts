@@ -10,6 +10,10 @@ import { useServer } from "./helpers/servers.ts";
 
 const source = useServer("mysql-9.7", { serverId: 1 });
 const target = useServer("mysql-9.7", { serverId: 2 });
+const withoutGtids = useServer("mysql-9.7", {
+  serverId: 3,
+  options: ["--gtid-mode=OFF", "--enforce-gtid-consistency=OFF"],
+});
 
 beforeAll(async () => {
   for (const server of [source(), target()]) {
@@ -34,7 +38,7 @@ async function numbers(server: SandboxServer): Promise<string> {
 function replicate({ folder, channel }: EngineOptions, ...flags: string[]): CliProcess {
   return new CliProcess([
     "replicate",
-    `--source=${source().url}`,
+    ...(flags.some((flag) => flag.startsWith("--source=")) ? [] : [`--source=${source().url}`]),
     `--target=${target().url}`,
     `--folder=${folder}`,
     `--channel=${channel}`,
@@ -113,6 +117,30 @@ test("a new channel that was killed before its first transaction was applied, bu
   });
   await catchUp({ ...options, startFrom: undefined });
   expect(await numbers(target())).toBe(await numbers(source()));
+});
+
+test("from a source without GTIDs, transactions that passed others are known by their number, and not applied again", async () => {
+  await run(target(), "CREATE TABLE d.u(id INT PRIMARY KEY, n INT)", "INSERT INTO d.u VALUES (1,0),(2,0),(3,0)");
+  await run(withoutGtids(), "CREATE DATABASE d", "CREATE TABLE d.u(id INT PRIMARY KEY, n INT)");
+  await run(withoutGtids(), "INSERT INTO d.u VALUES (1,0),(2,0),(3,0)");
+  const options = channelOptions(withoutGtids(), target());
+  await beginChannel(options);
+  const add = (id: number): string => `UPDATE d.u SET n=n+1 WHERE id=${id}`;
+  await withSession(target(), async (blocker) => {
+    await blocker.execute("BEGIN; SELECT * FROM d.u WHERE id=2 FOR UPDATE");
+    const flags = ["--workers=16", "--policy=writeset", "--commit-order=relaxed", "--pack-transactions=1"];
+    const engine = replicate(options, `--source=${withoutGtids().url}`, ...flags);
+    await run(withoutGtids(), add(1), add(2), add(3), add(1), add(2), add(3));
+    await until(engine, "SELECT SUM(n) FROM d.u", "4");
+    await engine.kill();
+    await blocker.execute("ROLLBACK");
+  });
+  const ahead = `SELECT ahead FROM abreast.checkpoint WHERE channel='${options.channel}' AND ahead<>''`;
+  const stored = (await rows(target(), ahead)).join(",");
+  expect(stored).toContain("#3");
+  expect(stored).toContain("6");
+  await catchUp({ ...options, startFrom: undefined, commitOrder: "relaxed", policy: "writeset", workers: 3 });
+  expect(await rows(target(), "SELECT n FROM d.u ORDER BY id")).toEqual([["2"], ["2"], ["2"]]);
 });
 
 test("a DDL that a dead engine still runs is not run a second time, though it falls to another worker", async () => {
