@@ -60,7 +60,8 @@ export function benchBatchMix(options: BatchMixBenchOptions): Promise<BatchMixRe
         seed,
       },
       runs,
-      graphRatio: graphRatioOf(runs),
+      graphRatio: graphRatioOf(runs, "meanConcurrency"),
+      graphRatioSampled: graphRatioOf(runs, "sampledConcurrency"),
     };
   });
 }
