@@ -1,5 +1,6 @@
 import { assert } from "../base/assert.ts";
 import { ReplicationError } from "../base/error.ts";
+import type { EventList } from "../transaction/event-list.ts";
 import type { Transaction } from "../transaction/transaction.ts";
 import type { ExecuteResult } from "../wire/session.ts";
 import { SqlError } from "../wire/sql-error.ts";
@@ -38,7 +39,7 @@ async function executePacked(worker: WorkerSession, job: Job): Promise<CommitSta
   return "COMMIT";
 }
 
-async function* bodies(worker: WorkerSession, job: Job): AsyncGenerator<Buffer[]> {
+async function* bodies(worker: WorkerSession, job: Job): AsyncGenerator<Iterable<Buffer>> {
   for (const transaction of job.transactions) {
     if (transaction.kind === "rows") yield* worker.settings.readBody(transaction);
   }
@@ -56,7 +57,7 @@ export interface PreparedJob {
  * another format.
  */
 export function prepareJob(worker: WorkerSession, job: Job): PreparedJob | undefined {
-  const batches: Buffer[][] = [];
+  const batches: EventList[] = [];
   for (const { kind, body, format, transactional } of job.transactions) {
     if (kind !== "rows" || !transactional || !("events" in body) || !worker.knows(format)) return undefined;
     batches.push(body.events);

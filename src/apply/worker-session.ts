@@ -9,7 +9,7 @@ import { StepBuilder } from "./statement/steps.ts";
 import type { TargetFacts } from "./statement/target.ts";
 
 /** Batches of a transaction's body events, from memory or, for a big one, from the relay log. */
-export type BodyBatches = AsyncIterable<Buffer[]> | Iterable<Buffer[]>;
+export type BodyBatches = AsyncIterable<Iterable<Buffer>> | Iterable<Iterable<Buffer>>;
 
 export interface WorkerSettings extends WorkerKey {
   gtid: "own" | "preserve";
@@ -142,7 +142,7 @@ export class WorkerSession {
    * The queries that `sendRows` would send for packed transactions, made beforehand; of a format that the session knows.
    * @throws ReplicationError UNSUPPORTED
    */
-  buildRows(before: readonly string[], batches: Iterable<readonly Buffer[]>): Buffer[][] {
+  buildRows(before: readonly string[], batches: Iterable<Iterable<Buffer>>): Buffer[][] {
     const builder = this.#aheadBuilder;
     assert(builder !== undefined, "the format is known");
     builder.mergeStatements = true;

@@ -2,6 +2,7 @@ import type { RelayLog } from "../relay/relay-log.ts";
 import type { RelayReader } from "../relay/relay-reader.ts";
 import { Assembler } from "../transaction/assembler.ts";
 import type { TableFilter } from "../transaction/body.ts";
+import { EMPTY_BODY } from "../transaction/event-list.ts";
 import { isPackable } from "../apply/job.ts";
 import type { BinlogFormat } from "../binlog/format.ts";
 import type { AutoPolicy } from "../schedule/policies/auto.ts";
@@ -205,7 +206,7 @@ export class Feed {
 const emptied = (transaction: Transaction): Transaction => ({
   ...transaction,
   kind: "empty",
-  body: { events: [] },
+  body: EMPTY_BODY,
   rows: 0,
   eventBytes: 0,
   tables: new Set(),

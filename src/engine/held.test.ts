@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { WorkerCheckpoint } from "../apply/checkpoint.ts";
 import { assert } from "../base/assert.ts";
 import type { Run } from "../schedule/scheduler-types.ts";
+import { EMPTY_BODY } from "../transaction/event-list.ts";
 import type { Transaction, TransactionId } from "../transaction/transaction.ts";
 import { AppliedAhead } from "./ahead.ts";
 import { HeldTransactions } from "./held.ts";
@@ -25,7 +26,7 @@ function transactionOf(kind: IdKind, ordinal: number): Transaction {
     end: { file: "binlog.000001", position: 1000 + ordinal },
     relayEnd: { file: 1, offset: ordinal },
     eventBytes: 10,
-    body: { events: [] },
+    body: EMPTY_BODY,
     rows: 1,
   } as unknown as Transaction;
 }

@@ -1,6 +1,7 @@
 import { assert } from "../base/assert.ts";
 import type { Checkpoint, WorkerCheckpoint } from "../apply/checkpoint.ts";
 import type { Run } from "../schedule/scheduler-types.ts";
+import { EMPTY_BODY } from "../transaction/event-list.ts";
 import type { RelayPosition, Transaction } from "../transaction/transaction.ts";
 import { AppliedAhead, type Numbered } from "./ahead.ts";
 import { advance, checkpointOf, copyProgress, type Progress } from "./progress.ts";
@@ -79,7 +80,7 @@ export class HeldTransactions {
       this.bytes -= bytesOf(held);
       held.committedBy = worker;
       // With the order preserved the low-water mark is about to pass it.
-      if (!this.#preserve) held.transaction = { ...held.transaction, body: { events: [] } };
+      if (!this.#preserve) held.transaction = { ...held.transaction, body: EMPTY_BODY };
       if (held.claim !== undefined && held.claim.ordinal > this.#claimed.ordinal) this.#claimed = held.claim;
     }
   }

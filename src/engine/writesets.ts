@@ -8,6 +8,7 @@ import { type Extraction, WritesetExtractor } from "../schedule/writeset/extract
 import { type KeyHash, type KeyHashName, loadKeyHash } from "../schedule/writeset/key-hash.ts";
 import { OPAQUE_PLAN, planTable, type TablePlan } from "../schedule/writeset/plan.ts";
 import { EMPTY_WRITESET, OPAQUE_WRITESET, type Writeset } from "../schedule/writeset.ts";
+import type { EventList } from "../transaction/event-list.ts";
 import type { Transaction } from "../transaction/transaction.ts";
 import type { Session } from "../wire/session.ts";
 import { TargetCollations } from "./target-collations.ts";
@@ -75,7 +76,7 @@ export class Writesets {
     this.#schema = nothingRead();
   }
 
-  async #ask(events: readonly Buffer[], { format }: Transaction): Promise<Writeset> {
+  async #ask(events: EventList, { format }: Transaction): Promise<Writeset> {
     await this.#loading;
     for (let round = 0; round < ROUNDS_MAX; round++) {
       const extraction = this.#extractor?.extract(events, format);

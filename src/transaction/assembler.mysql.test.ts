@@ -139,7 +139,7 @@ describe("a MySQL source with GTIDs", () => {
           expect(limited.transactions.map((transaction, i) => told(transaction, bodies[i] ?? []))).toEqual(expected);
           expect(places(limited)).toEqual(places(whole));
           for (const [i, { body }] of whole.transactions.entries()) {
-            if ("events" in body) expect(bodies[i]).toEqual(body.events);
+            if ("events" in body) expect(bodies[i]).toEqual([...body.events]);
           }
         },
       ),

@@ -17,6 +17,7 @@ import { type EventFact, eventFact, step, type StreamState } from "../binlog/gra
 import { nextSourcePosition } from "../binlog/source-position.ts";
 import { isCompressed, uncompressEvent } from "../binlog/uncompress.ts";
 import { BodyCollector, EVENT_BYTES_MAX, type TableFilter } from "./body.ts";
+import { EMPTY_BODY } from "./event-list.ts";
 import { streamPayloadEvents } from "./payload-stream.ts";
 import type {
   RelayPosition,
@@ -52,8 +53,8 @@ interface Open {
   xaEnd: "xa-commit" | "xa-rollback" | undefined;
   /** Statements and their context among the events, SAVEPOINT not counted. */
   statements: number;
-  /** SAVEPOINT statements, needed only when a ROLLBACK TO follows. */
-  savepoints: Set<Buffer> | undefined;
+  /** Numbers of the SAVEPOINT statements among the events, needed only when a ROLLBACK TO follows. */
+  savepoints: Set<number> | undefined;
 }
 
 /**
@@ -230,7 +231,7 @@ export class Assembler {
       body.other(event, format);
       if (type === EVENT_TYPE.QUERY || type === EVENT_TYPE.EXECUTE_LOAD_QUERY) this.#schemas(event, format);
       if (fact !== "savepoint" || rollsBackToSavepoint(event, format)) open.statements++;
-      else if (body.keep) (open.savepoints ??= new Set()).add(body.events.at(-1) as Buffer);
+      else if (body.keep) (open.savepoints ??= new Set()).add(body.held - 1);
     }
     if (body.heldBytes > this.#options.bytesInMemoryMax) {
       body.stopKeeping();
@@ -300,18 +301,16 @@ export class Assembler {
   }
 
   #bodyOf(open: Open, kind: TransactionKind, relayEnd: RelayPosition): TransactionBody {
-    const { events, keep } = this.#body;
-    if (kind !== "rows" && kind !== "mixed" && kind !== "ddl" && kind !== "xa-prepare") return { events: [] };
+    const { keep } = this.#body;
+    if (kind !== "rows" && kind !== "mixed" && kind !== "ddl" && kind !== "xa-prepare") return EMPTY_BODY;
     if (!keep) {
       return {
         range: { from: open.relayStart, to: relayEnd, checksum: (this.#format as BinlogFormat).checksum },
       };
     }
     const { savepoints } = open;
-    return {
-      events:
-        savepoints === undefined || open.statements > 0 ? events : events.filter((event) => !savepoints.has(event)),
-    };
+    const events = this.#body.take();
+    return { events: savepoints === undefined || open.statements > 0 ? events : events.without(savepoints) };
   }
 
   #abandon(): void {

@@ -8,6 +8,7 @@ import type { BinlogFormat } from "../binlog/format.ts";
 import { eventFact, step, type StreamState } from "../binlog/grammar.ts";
 import { isCompressed, uncompressEvent } from "../binlog/uncompress.ts";
 import { BodyCollector, EVENT_BYTES_MAX, type TableFilter } from "./body.ts";
+import type { EventList } from "./event-list.ts";
 import { streamPayloadEvents } from "./payload-stream.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -27,7 +28,7 @@ export async function* bodyEvents(
   transaction: Transaction,
   raw: AsyncIterable<readonly Buffer[]>,
   options: BodyEventsOptions,
-): AsyncGenerator<Buffer[]> {
+): AsyncGenerator<EventList> {
   const { body, format: plain, kind, start } = transaction;
   assert("range" in body, "only a range is read back");
   const format: BinlogFormat = { ...plain, checksum: body.range.checksum };
@@ -43,7 +44,7 @@ export async function* bodyEvents(
     else if (isRowsType(type)) collector.rowsEvent(event, read);
     // What is no row event in a transaction of kind `rows` is a SAVEPOINT that nothing returned to.
     else if (kind !== "rows") collector.other(event, read);
-    return collector.heldBytes >= options.batchBytesMax && collector.events.length > 1;
+    return collector.heldBytes >= options.batchBytesMax && collector.held > 1;
   };
 
   for await (const batch of raw) {

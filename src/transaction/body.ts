@@ -1,10 +1,11 @@
 import { ReplicationError } from "../base/error.ts";
-import { stripChecksum } from "../binlog/checksum.ts";
+import { CHECKSUM_LENGTH } from "../binlog/checksum.ts";
 import { eventType } from "../binlog/event.ts";
 import { COLUMN_TYPE } from "../binlog/columns/types.ts";
 import { countRows, ROWS_FLAG, rowsFlags, rowsTableId } from "../binlog/events/rows.ts";
 import { type TableMapEvent, TableMaps } from "../binlog/events/table-map.ts";
 import type { BinlogFormat } from "../binlog/format.ts";
+import { type EventList, EventListBuilder } from "./event-list.ts";
 import type { SourcePosition } from "./transaction.ts";
 
 /** False drops the table's row events and their table map, in the whole transaction: `at` is the transaction's start. */
@@ -12,9 +13,6 @@ export type TableFilter = (schema: string, table: string, at: SourcePosition) =>
 
 /** The servers' own limit of one event is max_allowed_packet (1 GiB) and its header. */
 export const EVENT_BYTES_MAX = 1024 * 1024 * 1024 + 64 * 1024;
-
-/** What a held event costs beside its bytes: the Buffer object and its place in an array. */
-const EVENT_OVERHEAD_BYTES = 100;
 
 /** A row event with this table id changes nothing: it only ends a statement whose last events were filtered away (`sql/log_event.cc`, dummy_event). */
 const DUMMY_TABLE_ID = 0xff_ff_ff;
@@ -31,9 +29,6 @@ interface NamedMap {
  * keep the statement's tables open and locked and refuse the next statement.
  */
 export class BodyCollector {
-  events: Buffer[] = [];
-  /** What `events` costs in memory. */
-  heldBytes = 0;
   /** Bytes of all events given out or counted, unpacked. */
   eventBytes = 0;
   rows = 0;
@@ -42,6 +37,7 @@ export class BodyCollector {
   schemas = new Set<string>();
   /** False: count only, hold nothing. */
   keep = true;
+  readonly #events = new EventListBuilder();
   readonly #filter: TableFilter | undefined;
   readonly #maps = new TableMaps();
   #named = new Map<number, NamedMap>();
@@ -49,7 +45,7 @@ export class BodyCollector {
   readonly #unwanted = new Set<number>();
   /** Table maps of the open statement that no rows have followed yet, raw. */
   #waitingMaps: { event: Buffer; named: NamedMap }[] = [];
-  /** The open statement has row events among `events` or given out before. */
+  /** The open statement has row events among those held or given out before. */
   #statementOpen = false;
 
   constructor(filter: TableFilter | undefined) {
@@ -58,8 +54,7 @@ export class BodyCollector {
 
   /** Forgets the transaction, not the table maps' decoded forms. */
   reset(): void {
-    this.events = [];
-    this.heldBytes = 0;
+    this.#events.clear();
     this.eventBytes = 0;
     this.rows = 0;
     this.rowEvents = 0;
@@ -76,19 +71,23 @@ export class BodyCollector {
   }
 
   /** Takes the events that are ready. While a statement is open its last row event stays: it may yet have to end the statement. */
-  take(): Buffer[] {
-    const taken = this.events;
-    const last = this.#statementOpen && this.#filter !== undefined ? taken.pop() : undefined;
-    this.events = last === undefined ? [] : [last];
-    this.heldBytes = last === undefined ? 0 : last.length + EVENT_OVERHEAD_BYTES;
-    return taken;
+  take(): EventList {
+    return this.#statementOpen && this.#filter !== undefined ? this.#events.takeAllButLast() : this.#events.take();
+  }
+
+  /** How many events are held. */
+  get held(): number {
+    return this.#events.length;
+  }
+
+  get heldBytes(): number {
+    return this.#events.byteLength;
   }
 
   /** Drops what is held and holds nothing more: the transaction is too big. */
   stopKeeping(): void {
     this.keep = false;
-    this.events = [];
-    this.heldBytes = 0;
+    this.#events.clear();
   }
 
   tableMap(event: Buffer, format: BinlogFormat, at: SourcePosition): void {
@@ -103,7 +102,7 @@ export class BodyCollector {
       this.#named.set(map.tableId, named);
     }
     this.#unwanted.delete(map.tableId);
-    this.#waitingMaps.push({ event: this.#clean(event, format), named });
+    this.#waitingMaps.push({ event, named });
   }
 
   rowsEvent(event: Buffer, format: BinlogFormat): void {
@@ -118,31 +117,28 @@ export class BodyCollector {
       throw new ReplicationError("GRAMMAR", `row events of table id ${tableId} without a table map before them`);
     }
     for (const waiting of this.#waitingMaps) {
-      this.#hold(waiting.event);
+      this.#hold(waiting.event, format);
       this.tables.add(waiting.named.name);
       this.schemas.add(waiting.named.map.schema);
     }
-    this.#waitingMaps = [];
+    this.#waitingMaps.length = 0;
     this.rows += hidesLengths(map, format) ? atLeastRows(event, map, format) : countRows(event, map, format);
     this.rowEvents++;
-    this.#hold(this.#clean(event, format));
+    this.#hold(event, format);
     this.#statementOpen = true;
     if (ends) this.#endStatement();
   }
 
   /** Any other event that is to be executed. */
   other(event: Buffer, format: BinlogFormat): void {
-    this.#hold(this.#clean(event, format));
+    this.#hold(event, format);
   }
 
   /** The open statement's last event is one that we drop: the one before it takes its flag. */
   #endStatementOf(format: BinlogFormat): void {
-    const last = this.events.at(-1);
+    const { last } = this.#events;
     if (this.#statementOpen && last !== undefined) {
-      // A copy: without checksums the held event is a view of what the relay log holds.
-      const ending = Buffer.from(last);
-      ending.writeUInt16LE(rowsFlags(ending, format) | ROWS_FLAG.STATEMENT_END, rowsFlagsOffset(ending, format));
-      this.events[this.events.length - 1] = ending;
+      last.writeUInt16LE(rowsFlags(last, format) | ROWS_FLAG.STATEMENT_END, rowsFlagsOffset(last, format));
     }
     this.#endStatement();
   }
@@ -153,15 +149,10 @@ export class BodyCollector {
     if (this.#unwanted.size > 0) this.#unwanted.clear();
   }
 
-  #clean(event: Buffer, format: BinlogFormat): Buffer {
-    return this.keep && format.checksum === "crc32" ? stripChecksum(event) : event;
-  }
-
-  #hold(event: Buffer): void {
-    this.eventBytes += event.length;
-    if (!this.keep) return;
-    this.events.push(event);
-    this.heldBytes += event.length + EVENT_OVERHEAD_BYTES;
+  #hold(event: Buffer, format: BinlogFormat): void {
+    const checksumBytes = format.checksum === "crc32" ? CHECKSUM_LENGTH : 0;
+    this.eventBytes += event.length - checksumBytes;
+    if (this.keep) this.#events.append(event, checksumBytes);
   }
 }
 

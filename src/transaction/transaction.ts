@@ -1,4 +1,5 @@
 import type { BinlogFormat } from "../binlog/format.ts";
+import type { EventList } from "./event-list.ts";
 
 /** A place in the source's binlog: `position` is the true byte offset, also past 4 GiB (a double is exact to 9 PB). */
 export interface SourcePosition {
@@ -44,7 +45,7 @@ export type TransactionKind =
  * `checksum` (bodyEvents reads them).
  */
 export type TransactionBody =
-  | { events: Buffer[] }
+  | { events: EventList }
   | { range: { from: RelayPosition; to: RelayPosition; checksum: BinlogFormat["checksum"] } };
 
 /** One source transaction, whole. Immutable once assembled. */

@@ -53,7 +53,7 @@ export async function bodyOf(
   options: { batchEvents?: number; batchBytesMax?: number; tableFilter?: AssemblerOptions["tableFilter"] } = {},
 ): Promise<Buffer[]> {
   const { body } = transaction;
-  if ("events" in body) return body.events;
+  if ("events" in body) return [...body.events];
   const { from, to } = body.range;
   const file = files[from.file] as RelayFile;
   const raw = file.events.filter((_, i) => {
@@ -96,7 +96,9 @@ export const told = (transaction: Transaction, events: readonly Buffer[]): strin
 
 /** Bodies in memory only. */
 export const tellAll = ({ transactions }: Assembled): string[] =>
-  transactions.map((transaction) => told(transaction, "events" in transaction.body ? transaction.body.events : []));
+  transactions.map((transaction) =>
+    told(transaction, "events" in transaction.body ? [...transaction.body.events] : []),
+  );
 
 /** Runs the statements one after another in one session. */
 export async function runAll(server: SandboxServer, statements: readonly string[]): Promise<void> {

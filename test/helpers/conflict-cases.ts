@@ -8,6 +8,7 @@ import { readTargetFacts } from "../../src/apply/statement/target.ts";
 import { WorkerSession } from "../../src/apply/worker-session.ts";
 import type { ServerFlavour } from "../../src/sandbox/flavours.ts";
 import type { SandboxServer } from "../../src/sandbox/start.ts";
+import type { EventList } from "../../src/transaction/event-list.ts";
 import type { Transaction } from "../../src/transaction/transaction.ts";
 import { Session } from "../../src/wire/session.ts";
 import { assembleFiles, binlogFiles } from "./assemble.ts";
@@ -43,7 +44,7 @@ export class ConflictBench {
     await takeOver(this.session, { channel: CHANNEL, engineId: ENGINE, workers: 1 }, start, "");
     const session = await Session.connect(this.server().address);
     const facts = await readTargetFacts(rowsOf(session));
-    const readBody = ({ body }: Transaction): Buffer[][] => ("events" in body ? [body.events] : []);
+    const readBody = ({ body }: Transaction): EventList[] => ("events" in body ? [body.events] : []);
     this.worker = new WorkerSession(
       session,
       { channel: CHANNEL, worker: 0, engineId: ENGINE, gtid, facts, readBody },

@@ -104,7 +104,7 @@ export class StepBuilder {
    * The steps of these body events. A giant transaction may be pushed in several calls, cut anywhere; `last` on its last one.
    * @throws ReplicationError UNSUPPORTED before anything of the offending event ran
    */
-  push(events: readonly Buffer[], about: { format: BinlogFormat; start: SourcePosition }, last: boolean): Step[] {
+  push(events: Iterable<Buffer>, about: { format: BinlogFormat; start: SourcePosition }, last: boolean): Step[] {
     const steps: Step[] = [];
     try {
       for (const event of events) this.#event(event, about.format, steps);

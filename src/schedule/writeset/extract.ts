@@ -48,7 +48,7 @@ export class WritesetExtractor {
   }
 
   /** `events`: the body of a transaction of kind `rows`. @throws ReplicationError CORRUPT_EVENT */
-  extract(events: readonly Buffer[], format: BinlogFormat): Extraction {
+  extract(events: Iterable<Buffer>, format: BinlogFormat): Extraction {
     this.#writes = [];
     this.#reads = [];
     this.#fallback = false;
