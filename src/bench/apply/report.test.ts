@@ -108,9 +108,9 @@ describe("formatReport", () => {
     expect(lines.find((line) => line.startsWith("native-1 "))).toMatch(/ 30\.0 +2000 +1\.00 +5\.0 +yes$/);
     expect(lines.find((line) => line.startsWith("abreast-own "))).toMatch(/ 10\.0 +6000 +3\.00 +50 +120 +5\.0 +NO$/);
     expect(lines.slice(-3)).toEqual([
-      "Source's GTIDs and commit order preserved, workers 1: native 30.0 s, Abreast 15.0 s: 2.00 times faster.",
+      "Source's GTIDs and commit order preserved, workers 1: native 30.0 s, Abreast 15.0 s: 2.00 times as fast.",
       "Round trip of 2.1 ms to the target: 12.5 s instead of 10.0 s: 80 % of the speed.",
-      "Commit order preserved: native 30.0 s, Abreast 10.0 s: 3.00 times faster.",
+      "Commit order preserved: native 30.0 s, Abreast 10.0 s: 3.00 times as fast.",
     ]);
   });
 });

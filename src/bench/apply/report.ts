@@ -101,7 +101,7 @@ function* conclusions({ contenders, best, preserve, roundTrip }: ApplyReport): G
   for (const { workers, native, abreast, ratio } of preserve) {
     yield (
       `Source's GTIDs and commit order preserved, workers ${workers}: native ${native.toFixed(1)} s, ` +
-      `Abreast ${abreast.toFixed(1)} s: ${ratio.toFixed(2)} times faster.`
+      `Abreast ${abreast.toFixed(1)} s: ${ratio.toFixed(2)} times as fast.`
     );
   }
   if (roundTrip !== null) {
@@ -113,7 +113,7 @@ function* conclusions({ contenders, best, preserve, roundTrip }: ApplyReport): G
   if (best.ratio !== null) {
     yield (
       `Commit order preserved: native ${best.native?.toFixed(1)} s, Abreast ${best.abreast?.toFixed(1)} s: ` +
-      `${best.ratio.toFixed(2)} times faster.`
+      `${best.ratio.toFixed(2)} times as fast.`
     );
   }
 }
