@@ -365,6 +365,8 @@ function isWorthARun(state: SchedulerState, packed: Packed, nowMs: number): bool
  */
 function packBehind(state: SchedulerState, current: Run): Packed | undefined {
   const { window, options, wantedWorkers } = state;
+  // The server's coordinator stands before what has to wait: it hands it to nobody.
+  if (wantedWorkers > 1 && options.dependency === "low-water-mark") return undefined;
   if (window.pendingTransactions < options.packTransactionsMax && window.pendingBytes < runBytesMax(state))
     return undefined;
   const start = consecutive(state) ? current.last + 1 : window.firstPending();
