@@ -26,6 +26,9 @@ const STATEMENT_TABLES_MAX = 64;
 const PREFIX = Buffer.from("BINLOG '");
 const SUFFIX = Buffer.from("'");
 
+/** Never changed. */
+const NO_MAPS: Buffer[] = [];
+
 /** What a server takes from the first rows event of a statement for all of it. */
 interface StatementHead {
   flags: number;
@@ -59,7 +62,7 @@ export class BinlogStatementBuilder {
   #buffer: Buffer;
   #length = 0;
   /** The source's statement at hand: its table maps, and how many of them, the last ones, no rows event has followed yet. */
-  #sourceMaps: Buffer[] = [];
+  #sourceMaps: Buffer[] = NO_MAPS;
   #mapsWaiting = 0;
   #sourceOpen = false;
   /** The statement that is being built: its tables by id, and where its table maps end; undefined between statements. */
@@ -79,12 +82,12 @@ export class BinlogStatementBuilder {
   /** Takes a Table_map or rows event without checksum. @returns the statement that had to end before it. */
   add(event: Buffer): Buffer[] | undefined {
     if (eventType(event) === EVENT_TYPE.TABLE_MAP) {
-      if (!this.#sourceOpen) {
-        this.#sourceMaps = [];
+      if (this.#sourceOpen) this.#sourceMaps.push(event);
+      else {
+        this.#sourceMaps = [event];
         this.#mapsWaiting = 0;
       }
       this.#sourceOpen = true;
-      this.#sourceMaps.push(event);
       this.#mapsWaiting++;
       return undefined;
     }
@@ -101,14 +104,14 @@ export class BinlogStatementBuilder {
     this.#lastRowsAt = this.#length;
     this.#appendRows(event);
     this.#sourceOpen = (event.readUInt16LE(FLAGS_OFFSET) & STATEMENT_END_FLAG) === 0;
-    if (!this.#sourceOpen) this.#sourceMaps = [];
+    if (!this.#sourceOpen) this.#sourceMaps = NO_MAPS;
     return full;
   }
 
   /** The last statement; undefined when there is nothing left to apply. The builder can be used again. */
   finish(): Buffer[] | undefined {
     const statement = this.#length === 0 ? undefined : this.#cut();
-    this.#sourceMaps = [];
+    this.#sourceMaps = NO_MAPS;
     this.#mapsWaiting = 0;
     this.#sourceOpen = false;
     return statement;
@@ -116,7 +119,7 @@ export class BinlogStatementBuilder {
 
   /** Those of the waiting table maps that the statement being built has not. */
   #newMaps(): readonly Buffer[] {
-    let maps = NO_MAPS;
+    let maps: readonly Buffer[] = NO_MAPS;
     for (let at = this.#sourceMaps.length - this.#mapsWaiting; at < this.#sourceMaps.length; at++) {
       const map = this.#sourceMaps[at] as Buffer;
       if (!sameMap(this.#tables.get(tableId(map)), map)) maps = [...maps, map];
@@ -137,6 +140,7 @@ export class BinlogStatementBuilder {
       if (next.timestamp !== open.timestamp) return false;
       if (this.#tablesHaveTriggers || newMaps.some(hasTriggers)) return false;
     }
+    if (newMaps.length === 0) return true;
     if (this.#tables.size + newMaps.length > STATEMENT_TABLES_MAX) return false;
     for (const known of this.#tables.values()) {
       if (newMaps.some((map) => tableId(map) === tableId(known) || sameName(map, known))) return false;
@@ -213,8 +217,6 @@ export class BinlogStatementBuilder {
     this.#buffer = larger;
   }
 }
-
-const NO_MAPS: readonly Buffer[] = [];
 
 const isVersion1 = (type: number): boolean => type >= EVENT_TYPE.WRITE_ROWS_V1 && type <= EVENT_TYPE.DELETE_ROWS_V1;
 

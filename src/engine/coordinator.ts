@@ -62,6 +62,7 @@ export class Coordinator {
   #lastTrouble: string | undefined;
   #format: BinlogFormat | undefined;
   #formats = 0;
+  #file = { name: "", key: "" };
   #applied = 0;
   #rows = 0;
   #runs = 0;
@@ -189,7 +190,10 @@ export class Coordinator {
   /** With every format description the file counts as another one: the next source may have a file of the same name, and its own clock. */
   #fileOf({ start, format }: Transaction): string {
     if (this.#format !== format) this.#formats++;
-    return `${this.#formats}/${start.file}`;
+    if (this.#format !== format || this.#file.name !== start.file) {
+      this.#file = { name: start.file, key: `${this.#formats}/${start.file}` };
+    }
+    return this.#file.key;
   }
 
   #continuesFormat(format: BinlogFormat): boolean {

@@ -10,7 +10,7 @@ import type { Policy } from "../schedule/policy.ts";
 import type { Writeset } from "../schedule/writeset.ts";
 import { describeId, type RelayPosition, type SourcePosition, type Transaction } from "../transaction/transaction.ts";
 import type { AppliedAhead } from "./ahead.ts";
-import type { Coordinator } from "./coordinator.ts";
+import type { Coordinator, Offer } from "./coordinator.ts";
 import { advance, comparePositions, copyProgress, type Goal, isApplied, isReached, type Progress } from "./progress.ts";
 import type { Writesets } from "./writesets.ts";
 
@@ -111,13 +111,13 @@ export class Feed {
       const batch = await this.#reader.next();
       if (batch === undefined) return;
       const { file, events, offsets, ends } = batch;
+      let relay = { file, offset: offsets[0] as number };
       for (let index = 0; index < events.length; index++) {
-        const relay = { file, offset: offsets[index] as number };
-        const transaction = this.#assembler.push(events[index] as Buffer, relay, {
-          file,
-          offset: ends[index] as number,
-        });
-        if (transaction !== undefined) await this.#take(transaction);
+        const next = { file, offset: ends[index] as number };
+        const transaction = this.#assembler.push(events[index] as Buffer, relay, next);
+        relay = next;
+        const taking = transaction === undefined ? undefined : this.#take(transaction);
+        if (taking !== undefined) await taking;
         if (this.#closed) return;
         if (this.#assembler.atBoundary) this.#reached = this.#assembler.source;
       }
@@ -142,42 +142,66 @@ export class Feed {
     await this.#reader.close();
   }
 
-  async #take(transaction: Transaction): Promise<void> {
+  /** At once, without a promise, where nothing is to be waited for: that is nearly always so. */
+  #take(transaction: Transaction): Promise<void> | undefined {
     const { coordinator, onSkipped } = this.#options;
-    if (isApplied(this.#base, transaction)) return onSkipped(transaction);
+    if (isApplied(this.#base, transaction)) {
+      onSkipped(transaction);
+      return undefined;
+    }
     this.#reached = transaction.start;
     this.#waiting = transaction;
+    if (this.#isHeld() || !coordinator.hasRoom) return this.#takeLater(transaction);
+    return this.#ask(transaction);
+  }
+
+  async #takeLater(transaction: Transaction): Promise<void> {
     if (this.#isHeld()) this.#options.onReached();
     while (!this.#closed && this.#isHeld()) await new Promise<void>((resolve) => (this.#wake = resolve));
-    await this.#until(() => coordinator.hasRoom);
-    if (this.#closed) return;
+    await this.#until(() => this.#options.coordinator.hasRoom);
+    if (!this.#closed) await this.#ask(transaction);
+  }
+
+  /** Offers it once its writeset is known. */
+  #ask(transaction: Transaction): Promise<void> | undefined {
     const number = this.#offered.transactions + 1n;
     const applied = this.#options.ahead.has({ number, transaction });
     const offered = this.#isToSkip(transaction) ? emptied(transaction) : transaction;
-    const writeset = applied ? undefined : await this.#writesetOf(offered);
+    const writeset = applied ? undefined : this.#writesetOf(offered);
+    if (writeset instanceof Promise) {
+      return writeset.then((known) => this.#offer(transaction, { transaction: offered, writeset: known, applied }));
+    }
+    this.#offer(transaction, { transaction: offered, writeset, applied });
+    return undefined;
+  }
+
+  #offer(transaction: Transaction, offer: Offer): void {
     this.#waiting = undefined;
     if (this.#closed) return;
     if (transaction.kind === "ddl" || transaction.kind === "mixed") this.#definesTables = true;
-    coordinator.offer({ transaction: offered, writeset, applied });
+    this.#options.coordinator.offer(offer);
     advance(this.#offered, transaction);
   }
 
   /** @returns undefined when the policy has no use for one */
-  async #writesetOf(transaction: Transaction): Promise<Writeset | undefined> {
-    const { policy, writesets, coordinator } = this.#options;
+  #writesetOf(transaction: Transaction): Promise<Writeset | undefined> | Writeset | undefined {
+    const { policy, writesets } = this.#options;
     const { format } = transaction;
     if (this.#seen !== format) {
       this.#seen = format;
       policy.see?.(format.flavour, format.serverVersion);
     }
     if (!policy.needsWriteset || !isPackable(transaction)) return undefined;
-    if (this.#definesTables) {
-      // Keys are those of the target's tables, which are not the ones of this transaction before the definition is applied.
-      await this.#until(() => coordinator.idle);
-      if (this.#closed) return undefined;
-      this.#definesTables = false;
-      writesets.forget();
-    }
+    return this.#definesTables ? this.#writesetAfterDefinition(transaction) : writesets.of(transaction);
+  }
+
+  /** Keys are those of the target's tables, which are not the ones of this transaction before the definition is applied. */
+  async #writesetAfterDefinition(transaction: Transaction): Promise<Writeset | undefined> {
+    const { writesets, coordinator } = this.#options;
+    await this.#until(() => coordinator.idle);
+    if (this.#closed) return undefined;
+    this.#definesTables = false;
+    writesets.forget();
     return writesets.of(transaction);
   }
 

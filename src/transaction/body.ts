@@ -102,7 +102,8 @@ export class BodyCollector {
       this.#named.set(map.tableId, named);
     }
     this.#unwanted.delete(map.tableId);
-    this.#waitingMaps.push({ event, named });
+    if (this.#waitingMaps.length > 0) this.#waitingMaps.push({ event, named });
+    else this.#waitingMaps = [{ event, named }];
   }
 
   rowsEvent(event: Buffer, format: BinlogFormat): void {
@@ -121,7 +122,7 @@ export class BodyCollector {
       this.tables.add(waiting.named.name);
       this.schemas.add(waiting.named.map.schema);
     }
-    this.#waitingMaps.length = 0;
+    if (this.#waitingMaps.length > 0) this.#waitingMaps = [];
     this.rows += hidesLengths(map, format) ? atLeastRows(event, map, format) : countRows(event, map, format);
     this.rowEvents++;
     this.#hold(event, format);

@@ -48,6 +48,8 @@ const OPERATIONS: Readonly<Record<number, RowsEvent["operation"]>> = {
   [EVENT_TYPE.PARTIAL_UPDATE_ROWS]: "update",
 };
 
+const NO_EXTRA_DATA = Buffer.alloc(0);
+
 /** Whether it is a row event that `decodeRows` reads; compressed ones must be unpacked first, those from before 5.1's release are not read. */
 export function isRowsType(type: number): boolean {
   return (
@@ -79,7 +81,7 @@ export function decodeRows(event: Buffer, format: BinlogFormat): RowsEvent {
     extraLength = reader.u16() - 2;
     if (extraLength < 0) reader.fail("a row event's extra data is shorter than its length field");
   }
-  const extraData = reader.take(extraLength);
+  const extraData = extraLength === 0 ? NO_EXTRA_DATA : reader.take(extraLength);
   const columnCount = reader.lenenc();
   const bitmapLength = (columnCount + 7) >> 3;
   const bitmap = reader.offset;
