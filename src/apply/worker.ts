@@ -132,19 +132,20 @@ export class Worker {
   }
 
   /**
-   * Commits the run that is executed. `withNext`: the prepared one is sent right behind the COMMIT. Its own commit is only sent when this one has succeeded, so
-   * a failure here leaves nothing of it.
+   * Commits the run that is executed. `follow`: the run that is sent right behind the COMMIT, prepared or not. Its own commit is only sent when this one has
+   * succeeded, so a failure here leaves nothing of it.
    */
-  async commit(withNext: boolean): Promise<void> {
+  async commit(follow: { runId: number; job: () => Job } | undefined): Promise<void> {
     if (this.#phase.name === "stopped") return;
     const session = this.#session;
     assert(this.#phase.name === "executed" && session !== undefined, "only an executed run commits");
     const { job, commit } = this.#phase;
-    const next = withNext ? this.#next : undefined;
-    this.#next = undefined;
-    assert(!withNext || next !== undefined, "what follows the commit was prepared");
     this.#enter({ name: "committing", job });
     const committing = session.session.execute(commit);
+    committing.catch(() => {});
+    if (follow !== undefined && this.#next?.job.run.id !== follow.runId) this.prepare(follow.job());
+    const next = follow === undefined ? undefined : this.#next;
+    this.#next = undefined;
     const ahead = next?.prepared?.session === session ? executePrepared(session, next.prepared) : undefined;
     ahead?.catch(() => {});
     try {

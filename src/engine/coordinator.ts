@@ -259,9 +259,12 @@ export class Coordinator {
           this.#job(effect.worker, effect.run, this.#scheduler.slots[effect.worker]?.run),
         );
         return;
-      case "commit":
-        void this.#worker(effect.worker).commit(effect.next !== undefined);
+      case "commit": {
+        const { worker, run, next } = effect;
+        const follow = next === undefined ? undefined : { runId: next.id, job: () => this.#job(worker, next, run) };
+        void this.#worker(worker).commit(follow);
         return;
+      }
       case "rollback":
         void this.#worker(effect.worker).rollback();
         return;

@@ -1,5 +1,6 @@
 import { assert, unreachable } from "../base/assert.ts";
-import { pack, type Packed, type PackingLimits } from "./packing.ts";
+import { nextPack, packAfter, packBehind, PATIENCE_MS } from "./choosing.ts";
+import type { Packed } from "./packing.ts";
 import {
   RETRY_BACKOFF_MS,
   type Run,
@@ -87,7 +88,7 @@ export function step(state: SchedulerState, input: SchedulerInput, nowMs: number
     return effects;
   }
   retry(state, nowMs, effects);
-  giveTurns(state, effects);
+  giveTurns(state, nowMs, effects);
   dispatch(state, nowMs, effects);
   retire(state, effects);
   wake(state, nowMs, effects);
@@ -278,15 +279,20 @@ function retry(state: SchedulerState, nowMs: number, effects: SchedulerEffect[])
   }
 }
 
-function giveTurns(state: SchedulerState, effects: SchedulerEffect[]): void {
+function giveTurns(state: SchedulerState, nowMs: number, effects: SchedulerEffect[]): void {
   for (const [worker, slot] of state.slots.entries()) {
     if (slot.phase !== "waiting") continue;
     if (state.options.commitOrder === "preserve" && !isItsTurn(state, slot.run)) continue;
     if (state.draining && slot.next !== undefined) state.window.giveBack(slot.next.ordinals);
-    const next = state.draining ? undefined : slot.next;
+    const next = state.draining ? undefined : (slot.next ?? goOnWith(state, worker, slot.run, nowMs));
     state.slots[worker] = { phase: "committing", run: slot.run, next };
     effects.push({ type: "commit", worker, run: slot.run, next });
   }
+}
+
+function goOnWith(state: SchedulerState, worker: number, current: Run, nowMs: number): Run | undefined {
+  const packed = worker < state.wantedWorkers ? packAfter(state, current, nowMs) : undefined;
+  return packed === undefined ? undefined : claim(state, packed);
 }
 
 function dispatch(state: SchedulerState, nowMs: number, effects: SchedulerEffect[]): void {
@@ -316,78 +322,6 @@ function dispatch(state: SchedulerState, nowMs: number, effects: SchedulerEffect
     state.slots[worker] = { ...slot, next: run };
     effects.push({ type: "prepare", worker, run });
   }
-}
-
-const consecutive = ({ options }: SchedulerState): boolean =>
-  options.commitOrder === "preserve" || options.dependency === "low-water-mark";
-
-/** How many places a run that is worth it is looked for in. */
-const TRIES = 4;
-
-function nextPack(state: SchedulerState, nowMs: number): Packed | undefined {
-  const { window, options } = state;
-  let after = 0;
-  for (let tries = 0; tries < TRIES; tries++) {
-    const start = window.readyAfter(after);
-    if (start === undefined) return undefined;
-    // The server's coordinator stands before the first one that has to wait.
-    if (options.dependency === "low-water-mark" && start !== window.firstPending()) return undefined;
-    const packed = pack(window, start, limitsAt(state, start), { consecutive: consecutive(state), behind: undefined });
-    if (isWorthARun(state, packed, nowMs)) return packed;
-    after = packed.ordinals.at(-1) ?? start;
-  }
-  return undefined;
-}
-
-/** How long a small run is held back at most for the sake of larger ones. */
-const PATIENCE_MS = 100;
-/** A run of at least this part of the largest one is no small one, and as many in the queue are a backlog. */
-const SMALL = 1 / 4;
-
-/**
- * A run that ends early, because what follows depends on another one, costs a commit for little, and cuts the queue into pieces that stay small: each next run ends where
- * one that was begun before it starts. So with a backlog it waits, to be part of a large run, unless what is at work takes long, or nothing is at work. Whose turn it is, is never held back.
- */
-function isWorthARun(state: SchedulerState, packed: Packed, nowMs: number): boolean {
-  const { window, options, slots } = state;
-  const enough = options.packTransactionsMax * SMALL;
-  if (packed.cut !== "dependency" || packed.ordinals.length >= enough) return true;
-  if (packed.bytes >= runBytesMax(state) * SMALL || window.pendingTransactions < enough) return true;
-  if (packed.ordinals[0] === window.lowWater + 1) return true;
-  return (
-    !slots.some(isAtWork) || slots.some((slot) => slot.phase === "executing" && nowMs - slot.sinceMs >= PATIENCE_MS)
-  );
-}
-
-/**
- * The run behind one that is at work, for the same worker: it can be made ready meanwhile, and sent in the same breath as the commit. Only one that could not get
- * larger by waiting, that no other worker could begin now, and not while a culprit is looked for.
- */
-function packBehind(state: SchedulerState, current: Run): Packed | undefined {
-  const { window, options, wantedWorkers } = state;
-  // The server's coordinator stands before what has to wait: it hands it to nobody.
-  if (wantedWorkers > 1 && options.dependency === "low-water-mark") return undefined;
-  if (window.pendingTransactions < options.packTransactionsMax && window.pendingBytes < runBytesMax(state))
-    return undefined;
-  const start = consecutive(state) ? current.last + 1 : window.firstPending();
-  if (start === undefined || !window.has(start) || start <= state.isolateUpTo) return undefined;
-  const entry = window.at(start);
-  if (entry.phase !== "pending" || entry.transaction.alone || entry.transaction.startsRun) return undefined;
-  if (wantedWorkers > 1 && window.isReady(entry)) return undefined;
-  if (window.at(current.first).transaction.alone) return undefined;
-  const packed = pack(window, start, limitsAt(state, start), {
-    consecutive: consecutive(state),
-    behind: current,
-    leaveReady: wantedWorkers > 1 && !consecutive(state),
-  });
-  return packed.cut === "limit" && packed.ordinals.length > 0 ? packed : undefined;
-}
-
-function limitsAt(state: SchedulerState, start: number): PackingLimits {
-  return {
-    transactionsMax: start <= state.isolateUpTo ? 1 : state.options.packTransactionsMax,
-    bytesMax: runBytesMax(state),
-  };
 }
 
 function claim(state: SchedulerState, { ordinals, bytes, rows }: Packed): Run {
@@ -435,10 +369,6 @@ const FADING = 0.75;
 function learn(state: SchedulerState, run: Run, tookMs: number): void {
   const { ms, bytes } = state.spent;
   state.spent = { ms: ms * FADING + tookMs, bytes: bytes * FADING + run.bytes };
-}
-
-function runBytesMax({ options, spent }: SchedulerState): number {
-  return Math.min(options.packBytesMax, spent.ms === 0 ? Infinity : (options.packMsMax * spent.bytes) / spent.ms);
 }
 
 function slotOf(state: SchedulerState, worker: number): WorkerSlot {

@@ -359,9 +359,10 @@ class EngineModel {
         const session = this.#sessionOf(effect.worker, ["executed"], effect.type);
         check(session.run?.id === effect.run.id, "what is committed is what was executed");
         check(
-          effect.next === undefined || effect.next.id === session.prepared?.id,
-          "what follows a commit was made ready",
+          session.prepared === undefined || this.#isDraining || effect.next?.id === session.prepared.id,
+          "what was made ready follows the commit",
         );
+        if (effect.next !== undefined && session.prepared === undefined) this.#checkNewRun(effect.worker, effect.next);
         session.phase = "committing";
         session.prepared = undefined;
         session.next = effect.next;
