@@ -23,6 +23,8 @@ interface Block {
   readonly bytes: Buffer;
   used: number;
   written: number;
+  /** Others have views of it: readers, or whoever gave an event that is a block of its own. */
+  isShared: boolean;
 }
 
 /** What this process has appended to a relay file between two offsets, both ends of events, told by one sum: what is read back needs no look at each event. */
@@ -54,6 +56,7 @@ export class RelayWriter {
   #last: Block | undefined;
   #memory: Block[] = [];
   #memoryBytes = 0;
+  #spare: Buffer | undefined;
   /** Of blocks that get no more events, by file, ascending. */
   readonly #sums = new Map<number, BlockSum[]>();
   #file: number;
@@ -120,6 +123,7 @@ export class RelayWriter {
       const block = this.#memory[index] as Block;
       if (block.file < file || (block.file === file && block.offset + block.written <= offset)) return undefined;
       if (block.file === file && block.offset <= offset) {
+        block.isShared = true;
         return block.bytes.subarray(offset - block.offset, block.written);
       }
     }
@@ -176,16 +180,24 @@ export class RelayWriter {
     const last = this.#queue.at(-1);
     if (last !== undefined && last.file === this.#file && bytes.length <= last.bytes.length - last.used) return last;
     this.#sum();
+    const isShared = bytes.length >= OWN_BLOCK_BYTES;
     const block: Block = {
       file: this.#file,
       offset: this.#offset,
-      bytes: bytes.length >= OWN_BLOCK_BYTES ? bytes : Buffer.allocUnsafeSlow(BLOCK_BYTES),
+      bytes: isShared ? bytes : this.#newBytes(),
       used: 0,
       written: 0,
+      isShared,
     };
     this.#queue.push(block);
     this.#last = block;
     return block;
+  }
+
+  #newBytes(): Buffer {
+    const bytes = this.#spare ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
+    this.#spare = undefined;
+    return bytes;
   }
 
   /** The last block gets no more events. */
@@ -327,7 +339,15 @@ export class RelayWriter {
   #remember(block: Block): void {
     this.#memory.push(block);
     this.#memoryBytes += block.bytes.length;
-    while (this.#memoryBytes > MEMORY_BYTES_MAX) this.#memoryBytes -= (this.#memory.shift() as Block).bytes.length;
+    while (this.#memoryBytes > MEMORY_BYTES_MAX) this.#forgetOldest();
+  }
+
+  /** Its bytes are for the next block, unless somebody may still look at them: new memory costs more than what is done with it. */
+  #forgetOldest(): void {
+    const block = this.#memory.shift() as Block;
+    this.#memoryBytes -= block.bytes.length;
+    const isDone = block !== this.#last && block.written === block.used;
+    if (isDone && !block.isShared && block.bytes.length === BLOCK_BYTES) this.#spare = block.bytes;
   }
 
   #failed(error: ReplicationError): void {
