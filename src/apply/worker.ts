@@ -3,7 +3,9 @@ import { systemClock } from "../base/clock.ts";
 import { ReplicationError, type Retry } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
 import type { ServerAddress } from "../base/server-url.ts";
+import type { Run } from "../schedule/scheduler-types.ts";
 import { describeId } from "../transaction/transaction.ts";
+import type { ExecuteResult } from "../wire/session.ts";
 import { isWritten } from "./checkpoint.ts";
 import { applyResolving, type Resolution } from "./conflict/resolve.ts";
 import {
@@ -42,6 +44,21 @@ export interface WorkerOptions {
   interrupt: (connectionId: number) => Promise<void>;
   log: Log;
 }
+
+/** The run that a worker goes on with after its commit. */
+export interface Follow {
+  run: Run;
+  job: () => Job;
+}
+
+interface SentCommit {
+  committing: Promise<ExecuteResult>;
+  next: Job | undefined;
+  ahead: Promise<CommitStatement> | undefined;
+}
+
+/** A run that is built in microseconds. */
+const TOGETHER_BYTES_MAX = 32 * 1024;
 
 type Phase =
   | { name: "connecting" }
@@ -135,19 +152,13 @@ export class Worker {
    * Commits the run that is executed. `follow`: the run that is sent right behind the COMMIT, prepared or not. Its own commit is only sent when this one has
    * succeeded, so a failure here leaves nothing of it.
    */
-  async commit(follow: { runId: number; job: () => Job } | undefined): Promise<void> {
+  async commit(follow: Follow | undefined): Promise<void> {
     if (this.#phase.name === "stopped") return;
     const session = this.#session;
     assert(this.#phase.name === "executed" && session !== undefined, "only an executed run commits");
     const { job, commit } = this.#phase;
     this.#enter({ name: "committing", job });
-    const committing = session.session.execute(commit);
-    committing.catch(() => {});
-    if (follow !== undefined && this.#next?.job.run.id !== follow.runId) this.prepare(follow.job());
-    const next = follow === undefined ? undefined : this.#next;
-    this.#next = undefined;
-    const ahead = next?.prepared?.session === session ? executePrepared(session, next.prepared) : undefined;
-    ahead?.catch(() => {});
+    const { committing, next, ahead } = this.#sendCommit(session, commit, follow);
     try {
       const results = await committing;
       if (commit !== "COMMIT" && session.settings.gtid === "own") requireOwnRow(session, results.at(-1)?.affectedRows);
@@ -155,9 +166,31 @@ export class Worker {
       if (error instanceof ReplicationError && error.code === "FENCED") return this.#failed(session, job, error);
       // Whatever became of it, and of what was sent behind it, the target knows once this session is gone.
       session.session.destroy();
-      return this.#resolveCommit(job, error, next?.job);
+      return this.#resolveCommit(job, error, next);
     }
-    return this.#committed(session, job, next?.job, ahead);
+    return this.#committed(session, job, next, ahead);
+  }
+
+  /** The commit, and the run behind it: small ones in one piece, a large one is only made once the commit is on its way. */
+  #sendCommit(session: WorkerSession, commit: CommitStatement, follow: Follow | undefined): SentCommit {
+    let committing: Promise<ExecuteResult> | undefined;
+    let ahead: Promise<CommitStatement> | undefined;
+    let next: { job: Job; prepared: (PreparedJob & { session: WorkerSession }) | undefined } | undefined;
+    const send = (): void => {
+      committing = session.session.execute(commit);
+      if (follow === undefined) return;
+      if (this.#next?.job.run.id !== follow.run.id) this.prepare(follow.job());
+      next = this.#next;
+      if (next?.prepared?.session === session) ahead = executePrepared(session, next.prepared);
+    };
+    if (follow !== undefined && follow.run.bytes <= TOGETHER_BYTES_MAX) session.session.together(send);
+    else send();
+    this.#next = undefined;
+    assert(committing !== undefined, "the commit is sent first");
+    // Met where they are waited for.
+    committing.catch(() => {});
+    ahead?.catch(() => {});
+    return { committing, next: next?.job, ahead };
   }
 
   /**

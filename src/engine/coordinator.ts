@@ -261,7 +261,7 @@ export class Coordinator {
         return;
       case "commit": {
         const { worker, run, next } = effect;
-        const follow = next === undefined ? undefined : { runId: next.id, job: () => this.#job(worker, next, run) };
+        const follow = next === undefined ? undefined : { run: next, job: () => this.#job(worker, next, run) };
         void this.#worker(worker).commit(follow);
         return;
       }

@@ -6,6 +6,8 @@ import { ServerVersion } from "./server-version.ts";
 
 /** How long a graceful end may take before the socket is simply closed. */
 const CLOSE_TIMEOUT_MS = 2000;
+/** Up to here copying is cheaper than a system call with a list of buffers. */
+const JOINED_BYTES_MAX = 16 * 1024;
 
 /**
  * Packets both ways on a logged-in socket: no thought of what they mean. Whoever sets `onPacket` gets every payload, in order; `onClosed` is called exactly
@@ -22,6 +24,8 @@ export class Connection {
   readonly #socket: Socket;
   #closedBecause: ReplicationError | undefined;
   #bytesRead = 0;
+  /** What is sent while `together` runs. */
+  #together: Buffer[] | undefined;
 
   constructor(loggedIn: LoggedIn, server: string) {
     this.server = server;
@@ -62,12 +66,30 @@ export class Connection {
   send(parts: readonly Buffer[], sequenceId = 0): void {
     if (this.#closedBecause !== undefined) return;
     const framed = framePayload(parts, sequenceId);
-    if (framed.length === 1) {
-      this.#socket.write(framed[0] as Buffer);
+    if (this.#together === undefined) this.#write(framed);
+    else this.#together.push(...framed);
+  }
+
+  /** What `work` sends goes out at its end, in one piece: each write wakes the server, and costs more than a small packet itself. */
+  together(work: () => void): void {
+    const held: Buffer[] = [];
+    this.#together = held;
+    try {
+      work();
+    } finally {
+      this.#together = undefined;
+      if (held.length > 0 && this.#closedBecause === undefined) this.#write(held);
+    }
+  }
+
+  #write(buffers: readonly Buffer[]): void {
+    const bytes = buffers.reduce((sum, buffer) => sum + buffer.length, 0);
+    if (buffers.length > 1 && bytes <= JOINED_BYTES_MAX) {
+      this.#socket.write(Buffer.concat(buffers, bytes));
       return;
     }
     this.#socket.cork();
-    for (const buffer of framed) this.#socket.write(buffer);
+    for (const buffer of buffers) this.#socket.write(buffer);
     this.#socket.uncork();
   }
 

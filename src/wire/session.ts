@@ -78,6 +78,11 @@ export class Session {
     return this.#send(text, options.binary ?? false);
   }
 
+  /** The calls that `work` makes leave in one piece. */
+  together(work: () => void): void {
+    this.#connection.together(work);
+  }
+
   /**
    * Runs a LOAD DATA LOCAL INFILE statement; whatever file it names, the server gets `file`. No call may be made before it is answered, and the session must have
    * been opened with `localFiles`. Errors as `execute`; a server that allows no LOCAL answers with 1148 or 3948.
