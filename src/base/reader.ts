@@ -63,18 +63,13 @@ export class ByteReader {
 
   /** A length-encoded integer (protocol's `lenenc`), as a double: lengths and small counts. */
   lenenc(): number {
-    const value = this.lenencBig();
-    if (value > BigInt(Number.MAX_SAFE_INTEGER)) this.fail(`a length of ${value}`);
-    return Number(value);
-  }
-
-  lenencBig(): bigint {
     const first = this.u8();
-    if (first < 0xfb) return BigInt(first);
-    if (first === 0xfc) return BigInt(this.u16());
-    if (first === 0xfd) return BigInt(this.u24());
-    if (first === 0xfe) return this.u64();
-    return this.fail(`no length-encoded number starts with ${first}`);
+    if (first < 0xfb) return first;
+    if (first === 0xfc) return this.u16();
+    if (first === 0xfd) return this.u24();
+    if (first !== 0xfe) return this.fail(`no length-encoded number starts with ${first}`);
+    const value = this.u64();
+    return value > BigInt(Number.MAX_SAFE_INTEGER) ? this.fail(`a length of ${value}`) : Number(value);
   }
 
   /** A view, not a copy. */

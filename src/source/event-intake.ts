@@ -9,7 +9,7 @@ import {
 import { EVENT_FLAG, EVENT_HEADER_LENGTH, eventFlags, eventLength, eventType } from "../binlog/event.ts";
 import { EVENT_TYPE } from "../binlog/event-type.ts";
 import { decodeFormatDescription } from "../binlog/events/format-description.ts";
-import { decodeGtid } from "../binlog/events/gtid.ts";
+import { decodeGtidName } from "../binlog/events/gtid.ts";
 import { decodeGtidTagged } from "../binlog/events/gtid-tagged.ts";
 import { decodeHeartbeat } from "../binlog/events/heartbeat.ts";
 import { decodeMariadbGtid } from "../binlog/events/mariadb-gtid.ts";
@@ -172,8 +172,8 @@ export class EventIntake {
   #idOf(event: Buffer, type: number): TransactionId | undefined {
     switch (type) {
       case EVENT_TYPE.GTID: {
-        const { uuid, tag, gno } = decodeGtid(event, this.#format);
-        return { kind: "mysql", uuid, tag, gno };
+        const { uuid, gno } = decodeGtidName(event, this.#format);
+        return { kind: "mysql", uuid, tag: "", gno };
       }
       case EVENT_TYPE.GTID_TAGGED: {
         const { uuid, tag, gno } = decodeGtidTagged(event, this.#format);

@@ -47,6 +47,15 @@ function uuidAt(event: Buffer, offset: number): string {
   return latestUuid;
 }
 
+/** What GTID (33) calls its transaction, without the rest. */
+export function decodeGtidName(event: Buffer, format: BinlogFormat): Pick<GtidEvent, "uuid" | "gno"> {
+  const reader = bodyReader(event, format);
+  reader.skip(1);
+  const { offset } = reader;
+  reader.skip(16);
+  return { uuid: uuidAt(event, offset), gno: reader.i64() };
+}
+
 /**
  * Reads all three types. Layout of 33 and 34 (Gtid_event, libbinlogevents/include/control_events.h, 8.0); the parts came one after the other, an event may end
  * after each of them:
