@@ -1,7 +1,17 @@
 // Makes a checkout runnable: `npm ci` when node_modules is missing or older than the lock file, `tsc` when a source is newer than the last good build.
 // In an installed package there is no src/ folder and nothing to do. What it does goes to stderr, so that stdout stays the command's own.
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -24,6 +34,8 @@ export async function prepare({ build: wantsBuild } = { build: true }) {
 }
 
 function mustInstall() {
+  // A link leads to the packages of another checkout, which an install would take away from it.
+  if (lstatSync(path.join(root, "node_modules"), { throwIfNoEntry: false })?.isSymbolicLink()) return false;
   return (
     modifiedMs(path.join(root, "node_modules", ".package-lock.json")) < modifiedMs(path.join(root, "package-lock.json"))
   );

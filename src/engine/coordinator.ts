@@ -14,8 +14,9 @@ import type { RelayPosition, Transaction } from "../transaction/transaction.ts";
 import { HeldTransactions } from "./held.ts";
 import type { Progress } from "./progress.ts";
 
-/** Enough that the largest run can be packed while the one before is applied. */
+/** Enough that the largest run can be packed while the one before is applied, and that behind a batch there is something for every worker. */
 const QUEUE_RUNS = 3;
+const QUEUE_MIN = 2_000;
 const QUEUE_BYTES_MAX = 32 * 1024 * 1024;
 /** Transactions above the low-water mark at most, applied ones among them: each costs some words of memory, and of the checkpoint. */
 const WINDOW_MAX = 20_000;
@@ -134,7 +135,7 @@ export class Coordinator {
   get hasRoom(): boolean {
     const { window } = this.#scheduler;
     return (
-      window.pendingTransactions < QUEUE_RUNS * Math.max(this.#options.scheduler.packTransactionsMax, 100) &&
+      window.pendingTransactions < Math.max(QUEUE_MIN, QUEUE_RUNS * this.#options.scheduler.packTransactionsMax) &&
       window.size < WINDOW_MAX &&
       window.pendingBytes < QUEUE_BYTES_MAX &&
       this.#held.bytes < 2 * QUEUE_BYTES_MAX

@@ -13,7 +13,7 @@ export const SMALL_SESSIONS = 12;
 const ACCOUNTS = 200_000;
 const ROWS_PER_INSERT = 5_000;
 /** The common rows: each small transaction changes one of them. */
-const BRANCHES = 8;
+const BRANCHES = 4;
 /** A job that is good to its neighbours pauses between two batches. */
 const BATCH_PAUSE_SECONDS = 0.1;
 
