@@ -233,3 +233,29 @@ describe("what a dead engine left on the target", () => {
     expect(await applied(options.channel)).toBe(1n);
   });
 });
+
+describe("a replica that is caught up", () => {
+  test("commits each transaction by itself and tells how long that takes; behind a backlog it packs", async () => {
+    const options = channelOptions(source(), target());
+    await run(source(), "CREATE TABLE d.latency(id INT PRIMARY KEY, v INT)", "INSERT INTO d.latency VALUES (1,0)");
+    await run(target(), "CREATE TABLE d.latency(id INT PRIMARY KEY, v INT)", "INSERT INTO d.latency VALUES (1,0)");
+    await beginChannel(options);
+    const engine = await Engine.start(options);
+    const value = async (): Promise<string | null | undefined> =>
+      (await rows(target(), "SELECT v FROM d.latency"))[0]?.[0];
+    for (let v = 1; v <= 20; v++) {
+      await run(source(), `UPDATE d.latency SET v=${v}`);
+      await expect.poll(value, { interval: 5, timeout: 20_000 }).toBe(String(v));
+    }
+    const { applied } = engine.status();
+    expect(applied.transactions).toBe(20);
+    expect(applied.runs).toBe(20);
+    expect(applied.latencyMs).toBeGreaterThan(0);
+    await engine.stop();
+
+    await run(source(), ...Array.from({ length: 300 }, (_, v) => `UPDATE d.latency SET v=${v}`));
+    const behind = (await catchUp(options)).status().applied;
+    expect(behind.transactions).toBe(300);
+    expect(behind.runs).toBeLessThan(150);
+  });
+});

@@ -147,6 +147,7 @@ export class Replication implements Controlled {
         conflictsSkipped: 0,
         conflictsOverwritten: 0,
         passedOver: 0,
+        latencyMs: undefined,
         meanConcurrency: 0,
         skipped: 0,
         ignoredEvents: 0,

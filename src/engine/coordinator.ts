@@ -68,6 +68,7 @@ export class Coordinator {
   #rows = 0;
   #runs = 0;
   #retries = 0;
+  #latencyMs: number | undefined;
 
   constructor(options: CoordinatorOptions) {
     this.#options = options;
@@ -94,6 +95,7 @@ export class Coordinator {
     retries: number;
     lockBreaks: number;
     meanConcurrency: number;
+    latencyMs: number | undefined;
   } {
     const { window, lockBreaks, concurrency } = this.#scheduler;
     return {
@@ -104,6 +106,7 @@ export class Coordinator {
       runs: this.#runs,
       retries: this.#retries,
       lockBreaks,
+      latencyMs: this.#latencyMs,
       meanConcurrency: concurrency.ms === 0 ? 0 : concurrency.runMs / concurrency.ms,
     };
   }
@@ -164,7 +167,7 @@ export class Coordinator {
   offer({ transaction, writeset, applied }: Offer): void {
     const ordinal = ++this.#lastOrdinal;
     const isPackableKind = isPackable(transaction);
-    this.#held.add(ordinal, transaction);
+    this.#held.add(ordinal, transaction, this.#options.clock.nowMs());
     if (applied) this.#held.commit([ordinal], -1);
     const file = this.#fileOf(transaction);
     this.tell({
@@ -307,7 +310,9 @@ export class Coordinator {
   }
 
   #advance(lowWater: number): void {
-    const { transactions, rows, relayEnd } = this.#held.advance(lowWater);
+    const { transactions, rows, relayEnd, sinceMs } = this.#held.advance(lowWater);
+    const latencyMs = this.#options.clock.nowMs() - sinceMs;
+    this.#latencyMs = this.#latencyMs === undefined ? latencyMs : this.#latencyMs + (latencyMs - this.#latencyMs) / 8;
     this.#rows += rows;
     this.#applied += transactions;
     this.#lastTrouble = undefined;

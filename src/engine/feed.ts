@@ -178,7 +178,7 @@ export class Feed {
   #offer(transaction: Transaction, offer: Offer): void {
     this.#waiting = undefined;
     if (this.#closed) return;
-    if (transaction.kind === "ddl" || transaction.kind === "mixed") this.#definesTables = true;
+    if (mayDefineTables(transaction)) this.#definesTables = true;
     this.#options.coordinator.offer(offer);
     advance(this.#offered, transaction);
   }
@@ -224,6 +224,12 @@ export class Feed {
     if (this.#hold === "now") return true;
     return this.#hold !== undefined && this.#hold.some((goal) => this.isReached(goal));
   }
+}
+
+/** A transaction with statements may begin with CREATE TABLE … SELECT; too much is asked for again when the word is only in a text. */
+function mayDefineTables({ kind, body }: Transaction): boolean {
+  if (kind !== "mixed") return kind === "ddl";
+  return !("events" in body) || [...body.events].some((event) => /create/i.test(event.toString("latin1")));
 }
 
 /** Its identity counts; what it changes is left out. */

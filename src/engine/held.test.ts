@@ -61,7 +61,7 @@ class Stage {
   }
 
   add(): void {
-    this.held.add(++this.last, transactionOf(this.kind, this.last));
+    this.held.add(++this.last, transactionOf(this.kind, this.last), 0);
   }
 
   get free(): number[] {
@@ -188,7 +188,7 @@ describe("what the target's rows say in relaxed order", () => {
 describe("what the target's rows say with the order preserved", () => {
   test("everything up to the run's last, also when later runs were asked for first", () => {
     const held = new HeldTransactions(startOf("mysql"), { preserve: true, writes: true });
-    for (let ordinal = 1; ordinal <= 6; ordinal++) held.add(ordinal, transactionOf("mysql", ordinal));
+    for (let ordinal = 1; ordinal <= 6; ordinal++) held.add(ordinal, transactionOf("mysql", ordinal), 0);
     const runs = [runOf([5, 6]), runOf([1, 2]), runOf([3, 4])];
     const lows = runs.map((run) => held.checkpoint(0, run, undefined));
     expect(lows.map(({ low, ahead }) => [low.transactions - BEFORE, low.gtids, ahead])).toEqual([

@@ -8,6 +8,7 @@ import { advance, checkpointOf, copyProgress, type Progress } from "./progress.t
 
 interface HeldTransaction {
   transaction: Transaction;
+  sinceMs: number;
   /** Who committed it, while transactions before it are not. */
   committedBy: number | undefined;
   /** Of the last one of a run: what the checkpoint that goes with it claims to be complete. */
@@ -67,8 +68,8 @@ export class HeldTransactions {
     return this.#at(ordinal).transaction;
   }
 
-  add(ordinal: number, transaction: Transaction): void {
-    const held = { transaction, committedBy: undefined, claim: undefined };
+  add(ordinal: number, transaction: Transaction, nowMs: number): void {
+    const held = { transaction, sinceMs: nowMs, committedBy: undefined, claim: undefined };
     this.#held.set(ordinal, held);
     this.bytes += bytesOf(held);
   }
@@ -87,11 +88,16 @@ export class HeldTransactions {
 
   /**
    * The low-water mark is at `ordinal` now.
-   * @returns what it passed, and up to where no later engine will need our relay log: it begins from what the target's checkpoint claims
+   * @returns what it passed, since when the last of them was here, and up to where no later engine will need our relay log: it begins from what the target's checkpoint claims
    */
-  advance(ordinal: number): { transactions: number; rows: number; relayEnd: RelayPosition | undefined } {
+  advance(ordinal: number): {
+    transactions: number;
+    rows: number;
+    relayEnd: RelayPosition | undefined;
+    sinceMs: number;
+  } {
     assert(ordinal > this.#lowOrdinal, "the low-water mark moves over at least one transaction");
-    const passed = { transactions: 0, rows: 0 };
+    const passed = { transactions: 0, rows: 0, sinceMs: 0 };
     for (; this.#lowOrdinal < ordinal; this.#lowOrdinal++) {
       const held = this.#at(this.#lowOrdinal + 1);
       const { transaction } = held;
@@ -100,6 +106,7 @@ export class HeldTransactions {
       advance(this.#low, transaction);
       passed.transactions++;
       passed.rows += transaction.rows;
+      passed.sinceMs = held.sinceMs;
       this.#lowRelayEnd = transaction.relayEnd;
     }
     if (this.#planned !== undefined && this.#planned.ordinal < this.#lowOrdinal) this.#planned = undefined;

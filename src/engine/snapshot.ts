@@ -84,6 +84,7 @@ export function describeEngine(parts: EngineParts, nowMs: number): EngineStatus 
       conflictsSkipped: sum(parts.workers, (worker) => worker.status().conflicts.skipped),
       conflictsOverwritten: sum(parts.workers, (worker) => worker.status().conflicts.overwritten),
       passedOver: feed.passedOver,
+      latencyMs: counts.latencyMs === undefined ? undefined : Math.round(counts.latencyMs * 10) / 10,
       meanConcurrency: Math.round(counts.meanConcurrency * 100) / 100,
       skipped: parts.skipped,
       ignoredEvents: feed.ignoredEvents,

@@ -57,6 +57,8 @@ export interface EngineStatus {
     conflictsOverwritten: number;
     /** Transactions passed over because `skip` names them. */
     passedOver: number;
+    /** From the queue to the commit on the target, milliseconds, averaged over the last runs; undefined before the first one. */
+    latencyMs: number | undefined;
     /** How many runs were executing or committing on the target at a time, on average over the time in which at least one was. */
     meanConcurrency: number;
     /** Transactions that were found already applied after a restart and skipped. */

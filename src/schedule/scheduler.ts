@@ -298,6 +298,7 @@ function goOnWith(state: SchedulerState, worker: number, current: Run, nowMs: nu
 function dispatch(state: SchedulerState, nowMs: number, effects: SchedulerEffect[]): void {
   state.stuck = false;
   if (state.draining) return;
+  // The lowest number first: what waits for all before it finds everybody idle, so statements, and the temporary tables that they make, are always worker 0's.
   for (let worker = 0; worker < state.wantedWorkers; worker++) {
     if (slotOf(state, worker).phase !== "idle") continue;
     const packed = nextPack(state, nowMs);

@@ -57,6 +57,7 @@ export function exampleStatus(changes: Partial<EngineStatus> = {}): EngineStatus
       conflictsSkipped: 0,
       conflictsOverwritten: 0,
       passedOver: 0,
+      latencyMs: 4.2,
       meanConcurrency: 1,
       skipped: 0,
       ignoredEvents: 0,

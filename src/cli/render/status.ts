@@ -46,6 +46,7 @@ function fieldsOf(status: EngineStatus): Field[] {
     ["Received", `${formatCounted(receiver.transactions, "transaction")}, ${formatBytes(receiver.bytes)}`],
     ["Applied", `${formatCounted(applied.transactions, "transaction")}, ${formatCounted(applied.rows, "row")}`],
     ["Commits", commitsText(applied)],
+    ["Apply_Latency", applied.latencyMs === undefined ? "" : `${applied.latencyMs} ms from the queue to the commit`],
     ...unusualOf(status),
     ["Policy", `${status.policy}, dependency ${status.dependency}, commit order ${status.commitOrder}`],
     ["Policy_Reason", status.policyReason.replace(/^Policy \S+: /, "")],
