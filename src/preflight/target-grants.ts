@@ -1,3 +1,4 @@
+import { LockWaits } from "../apply/lock-waits.ts";
 import { formatStatement } from "../apply/row-injection.ts";
 import { EVENT_HEADER_LENGTH } from "../binlog/event.ts";
 import type { BinlogFormat } from "../binlog/format.ts";
@@ -85,7 +86,25 @@ export async function checkTargetGrants(
   }
   if (reported.size === 0)
     findings.ok("target-grant-apply", "the user may apply row events and take the source's session settings");
+  await checkLockWaits(target, findings);
   await checkTableGrants(target, schemas, findings);
+}
+
+/** With several workers in the source's order, one that waits for a lock of a later one is found by asking; without the right to ask, by waiting. */
+async function checkLockWaits({ session }: CheckedServer, findings: Findings): Promise<void> {
+  const { cannotBecause } = await LockWaits.open(session);
+  if (cannotBecause === undefined) {
+    findings.ok("target-grant-locks", "the target says which session waits for which");
+    return;
+  }
+  const [why = "", privilege] = cannotBecause.split("; grant the target's user ");
+  findings.warning(
+    "target-grant-locks",
+    `the target does not say which session waits for which, so a worker that waits for a later one is noticed after 0.1 s or more: ${why}`,
+    privilege === undefined
+      ? "set performance_schema=ON on the target, and restart it"
+      : `GRANT ${privilege} TO ${await accountOf(session)}`,
+  );
 }
 
 /** A format that every server since MySQL 5.6 knows: BINLOG takes it in, and waits for rows that never come. */

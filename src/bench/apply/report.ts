@@ -26,7 +26,7 @@ export interface ApplyRun {
   roundTripMs: number | null;
   /** From START REPLICA, or from the start of the engine, with an empty relay log, until everything is applied. */
   seconds: number;
-  /** User and system time of the engine's whole process, its start included; null for the server's own replica, which has no process of its own. */
+  /** User and system time of all threads of the engine's process in these seconds; null for the server's own replica, which has no process of its own. */
   engineCpuSeconds: number | null;
   rssBytesMax: number | null;
   /** User and system time of the target server during the run. */

@@ -10,7 +10,7 @@ export interface BatchMixRun {
   /** As it was: a server that cannot leave the order keeps it. */
   commitOrder: "preserve" | "relaxed";
   seconds: number;
-  /** User and system time of the engine's whole process; null for the server's own replica, which has no process of its own. */
+  /** User and system time of the engine's process in these seconds; null for the server's own replica, which has no process of its own. */
   engineCpuSeconds: number | null;
   /** Transactions that execute or commit on the target at the same time, on average while at least one does: ours as the engine measures it, native as sampled. */
   meanConcurrency: number;

@@ -16,7 +16,7 @@ export type EngineMessage =
 export interface EngineResult {
   /** From the start of the engine until everything up to `until` is applied and the engine has stopped. */
   seconds: number;
-  /** User and system time of the whole process, the start of Node included. */
+  /** User and system time of all threads of the process in that time: receiving, relay log and garbage collection included, loading Node and the program not. */
   engineCpuSeconds: number;
   rssBytesMax: number;
   /** At its end. */

@@ -12,18 +12,19 @@ async function run(task: EngineTask): Promise<void> {
   const log = (message: string, fields?: Record<string, unknown>): void =>
     tell({ type: "log", text: fields === undefined ? message : `${message} ${JSON.stringify(fields)}` });
   const startMs = performance.now();
+  const before = process.cpuUsage();
   const engine = await Engine.start({ ...task, log: { info: () => {}, warn: log } });
   await engine.done;
   const seconds = (performance.now() - startMs) / 1000;
   const { error, policy, applied } = engine.status();
   if (error !== undefined) throw new Error(`${error.code}: ${error.message}`);
-  const usage = process.resourceUsage();
+  const usage = process.cpuUsage(before);
   tell({
     type: "done",
     result: {
       seconds,
-      engineCpuSeconds: (usage.userCPUTime + usage.systemCPUTime) / 1e6,
-      rssBytesMax: usage.maxRSS * 1024,
+      engineCpuSeconds: (usage.user + usage.system) / 1e6,
+      rssBytesMax: process.resourceUsage().maxRSS * 1024,
       status: { policy, applied },
     },
   });
