@@ -16,7 +16,7 @@ import { readBody } from "./bodies.ts";
 import { Coordinator } from "./coordinator.ts";
 import { Feed } from "./feed.ts";
 import { LockBreaker } from "./lock-breaker.ts";
-import type { EngineOptions } from "./options.ts";
+import { type EngineOptions, isPacked } from "./options.ts";
 import { comparePositions, type Goal, isReached, parseGtids } from "./progress.ts";
 import { describeEngine, type EngineParts } from "./snapshot.ts";
 import { findGoal, findStart, openRelay, receiverStart, replicaUuid } from "./start.ts";
@@ -80,7 +80,10 @@ export class Engine {
       const { progress, ahead, intent } = await findStart(options, target, engineId);
       const opened = await openRelay(options, progress);
       relay = opened.relay;
-      const policy: Policy = POLICIES[options.policy].make({ historySize: options.writesetHistory });
+      const policy: Policy = POLICIES[options.policy].make({
+        historySize: options.writesetHistory,
+        packed: isPacked(options),
+      });
       const coordinator = new Coordinator({
         scheduler: {
           workers: options.workers,

@@ -43,3 +43,7 @@ export interface EngineOptions {
   copiedTables?: readonly CopiedTable[];
   log: Log;
 }
+
+/** Whether a backlog is packed into runs that commit in the source's order. */
+export const isPacked = ({ gtid, commitOrder, packTransactionsMax }: EngineOptions): boolean =>
+  gtid === "own" && commitOrder === "preserve" && packTransactionsMax > 1;

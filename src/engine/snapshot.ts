@@ -12,7 +12,7 @@ import { describeId, type SourcePosition } from "../transaction/transaction.ts";
 import { VERSION } from "../version.ts";
 import type { Coordinator } from "./coordinator.ts";
 import type { Feed } from "./feed.ts";
-import type { EngineOptions } from "./options.ts";
+import { type EngineOptions, isPacked } from "./options.ts";
 import { comparePositions, type Progress, showGtids } from "./progress.ts";
 import type { EngineStatus, StatusPosition, WorkerStatus } from "./status.ts";
 import type { Target } from "./target.ts";
@@ -125,7 +125,7 @@ function policyReason({ options, feed }: EngineParts): string {
   const { seen } = feed;
   return seen === undefined
     ? "it is chosen by the first transaction of the source"
-    : explainChoice(seen.flavour, seen.serverVersion);
+    : explainChoice(seen.flavour, seen.serverVersion, isPacked(options));
 }
 
 const sum = (workers: readonly Worker[], of: (worker: Worker) => number): number =>

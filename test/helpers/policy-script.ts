@@ -35,6 +35,7 @@ class PolicyPlayer {
   #policy: Policy | undefined;
   readonly #hashes = new Map<string, number>();
   #ordinal: number | undefined;
+  #isPacked = false;
 
   play(command: string): string | undefined {
     const [verb = "", ...words] = command.split(/ +/);
@@ -42,7 +43,11 @@ class PolicyPlayer {
     if (verb === "policy") {
       const name = POLICY_NAMES.find((name) => name === words[0]);
       if (name === undefined) throw new Error(`no policy ${words[0]}`);
-      this.#policy = POLICIES[name].make({ historySize: Number(options.get("history") ?? 25_000) });
+      this.#policy = POLICIES[name].make({
+        historySize: Number(options.get("history") ?? 25_000),
+        packed: words.includes("packed"),
+      });
+      this.#isPacked = words.includes("packed");
       this.#ordinal = undefined;
       return undefined;
     }
@@ -50,7 +55,7 @@ class PolicyPlayer {
     if (verb === "see") {
       const flavour = words[0] as "mysql" | "mariadb";
       (this.#policy as AutoPolicy).see(flavour, words[1] ?? "");
-      return `${this.#policy.name}. ${explainChoice(flavour, words[1] ?? "")}`;
+      return `${this.#policy.name}. ${explainChoice(flavour, words[1] ?? "", this.#isPacked)}`;
     }
     const ordinal = Number(verb);
     if (this.#ordinal !== undefined && ordinal !== this.#ordinal + 1)

@@ -1,17 +1,18 @@
 import type { Policy } from "../policy.ts";
-import { autoPolicy } from "./auto.ts";
+import { type AutoOptions, autoPolicy } from "./auto.ts";
 import { commitOrderPolicy } from "./commit-order.ts";
 import { databasePolicy } from "./database.ts";
 import { logicalClockPolicy } from "./logical-clock.ts";
 import { optimisticPolicy } from "./optimistic.ts";
 import { singlePolicy } from "./single.ts";
 import { writesetSessionPolicy } from "./writeset-session.ts";
-import { writesetPolicy, type WritesetOptions } from "./writeset.ts";
+import { writesetPolicy } from "./writeset.ts";
 
 /** Every policy by the name that the operator writes, from the oldest of the field to the newest, and what it does in one line. */
 export const POLICIES = {
   auto: {
-    describe: "logical-clock where the source's clock counts writesets (MySQL 8.4 and later), writeset otherwise",
+    describe:
+      "logical-clock where the source's clock counts writesets (MySQL 8.4 and later) or runs are packed in order and it has any clock, writeset otherwise",
     make: autoPolicy,
   },
   single: { describe: "one transaction after the other (MySQL 5.5)", make: singlePolicy },
@@ -30,7 +31,7 @@ export const POLICIES = {
     describe: "everything together; what conflicts is rolled back and tried again in order (MariaDB)",
     make: optimisticPolicy,
   },
-} satisfies Record<string, { describe: string; make: (options: WritesetOptions) => Policy }>;
+} satisfies Record<string, { describe: string; make: (options: AutoOptions) => Policy }>;
 
 export type PolicyName = keyof typeof POLICIES;
 export const POLICY_NAMES = Object.keys(POLICIES) as PolicyName[];
