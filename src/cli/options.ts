@@ -185,6 +185,12 @@ const optionsSchema = z.object({
     what: "most binlog bytes in one target commit of several transactions",
     why: "500 transactions of 2 KB are 1 MB; the double leaves the number of transactions in charge for usual loads, and keeps a commit of wide rows short.",
   }),
+  packRows: wholeNumber(1, 100_000_000).prefault(2_000).register(optionNotes, {
+    group: "Apply",
+    placeholder: "NUMBER",
+    what: "most rows in one target commit of several transactions",
+    why: "What a run has changed stays locked, and its deleted rows stay in the indexes, until its commit: rows that are deleted and inserted again and again under the same unique key make each other slower within one run. 500 usual transactions of 4 rows come out at this number.",
+  }),
   packTime: duration(1, 60_000).prefault("500ms").register(optionNotes, {
     group: "Apply",
     placeholder: "TIME",

@@ -92,6 +92,7 @@ export class Engine {
           dependency: options.dependency,
           packTransactionsMax: options.gtid === "preserve" ? 1 : options.packTransactionsMax,
           packBytesMax: options.packBytesMax,
+          packRowsMax: options.packRowsMax,
           packMsMax: options.packMsMax,
           retriesMax: options.transactionRetries,
           resolvesConflicts: options.onConflict !== "stop",

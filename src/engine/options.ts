@@ -26,6 +26,7 @@ export interface EngineOptions {
   /** Limits of one packed run. */
   packTransactionsMax: number;
   packBytesMax: number;
+  packRowsMax: number;
   packMsMax: number;
   /** Above this a transaction is streamed from the relay log instead of being held in memory. */
   transactionBytesInMemoryMax: number;

@@ -2,6 +2,7 @@ import { pack, type Packed, type PackingLimits } from "./packing.ts";
 import type { SchedulerState } from "./scheduler.ts";
 import type { Run } from "./scheduler-types.ts";
 import { isAtWork } from "./slots.ts";
+import type { Window } from "./window.ts";
 
 /** What is begun next, and how much of it at once. */
 
@@ -39,7 +40,8 @@ function isWorthARun(state: SchedulerState, packed: Packed, nowMs: number): bool
   const { window, options, slots } = state;
   const enough = options.packTransactionsMax * SMALL;
   if (packed.cut !== "dependency" || packed.ordinals.length >= enough) return true;
-  if (packed.bytes >= runBytesMax(state) * SMALL || window.pendingTransactions < enough) return true;
+  if (packed.bytes >= runBytesMax(state) * SMALL || packed.rows >= options.packRowsMax * SMALL) return true;
+  if (window.pendingTransactions < enough && window.pendingRows < options.packRowsMax * SMALL) return true;
   if (packed.ordinals[0] === window.lowWater + 1) return true;
   return (
     !slots.some(isAtWork) || slots.some((slot) => slot.phase === "executing" && nowMs - slot.sinceMs >= PATIENCE_MS)
@@ -54,8 +56,7 @@ export function packBehind(state: SchedulerState, current: Run): Packed | undefi
   const { window, options, wantedWorkers } = state;
   // The server's coordinator stands before what has to wait: it hands it to nobody.
   if (wantedWorkers > 1 && options.dependency === "low-water-mark") return undefined;
-  if (window.pendingTransactions < options.packTransactionsMax && window.pendingBytes < runBytesMax(state))
-    return undefined;
+  if (!isFull(state, window)) return undefined;
   const start = consecutive(state) ? current.last + 1 : window.firstPending();
   if (start === undefined || !window.has(start) || start <= state.isolateUpTo) return undefined;
   const entry = window.at(start);
@@ -90,10 +91,17 @@ export function packAfter(state: SchedulerState, current: Run, nowMs: number): P
   return alone || startsRun || window.at(current.first).transaction.alone ? undefined : packed;
 }
 
+/** Whether what is pending is enough for the largest run. */
+const isFull = (state: SchedulerState, { pendingTransactions, pendingBytes, pendingRows }: Window): boolean =>
+  pendingTransactions >= state.options.packTransactionsMax ||
+  pendingBytes >= runBytesMax(state) ||
+  pendingRows >= state.options.packRowsMax;
+
 function limitsAt(state: SchedulerState, start: number): PackingLimits {
   return {
     transactionsMax: start <= state.isolateUpTo ? 1 : state.options.packTransactionsMax,
     bytesMax: runBytesMax(state),
+    rowsMax: state.options.packRowsMax,
   };
 }
 

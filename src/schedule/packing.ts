@@ -4,6 +4,7 @@ import type { Entry, Window } from "./window.ts";
 export interface PackingLimits {
   transactionsMax: number;
   bytesMax: number;
+  rowsMax: number;
 }
 
 export interface Packed {
@@ -59,7 +60,8 @@ export function pack(
       isSkipping = true;
       continue;
     }
-    if (!isFirst && packed.bytes + bytes > limits.bytesMax) return packed;
+    const isTooMuch = packed.bytes + bytes > limits.bytesMax || packed.rows + rows > limits.rowsMax;
+    if (packed.ordinals.length > 0 && isTooMuch) return packed;
     packed.ordinals.push(ordinal);
     packed.bytes += bytes;
     packed.rows += rows;

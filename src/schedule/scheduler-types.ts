@@ -62,6 +62,8 @@ export interface SchedulerOptions {
   dependency: "graph" | "low-water-mark";
   packTransactionsMax: number;
   packBytesMax: number;
+  /** Rows of a run; one transaction may have more. */
+  packRowsMax: number;
   /** How long a run may be expected to take, by what former runs took per byte. */
   packMsMax: number;
   /** How often a run is tried again after a temporary failure before the scheduler halts. */

@@ -51,6 +51,7 @@ const courses = (policies: readonly PolicyName[]): fc.Arbitrary<Course> => {
         dependency: fc.constantFrom("graph" as const, "graph" as const, "low-water-mark" as const),
         packTransactionsMax: fc.oneof(fc.integer({ min: 1, max: 6 }), fc.constantFrom(20, 100)),
         packBytesMax: fc.oneof(fc.integer({ min: 20, max: 300 }), fc.constant(100_000)),
+        packRowsMax: fc.oneof(fc.integer({ min: 1, max: 12 }), fc.constant(100_000)),
         packMsMax: fc.constantFrom(1, 50, 100_000),
       }),
     })

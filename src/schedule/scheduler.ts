@@ -184,7 +184,7 @@ function fail(
   assert(slot.run !== undefined, "only a worker with a run can fail");
   const { run } = slot;
   if ("next" in slot && slot.next !== undefined) state.window.giveBack(slot.next.ordinals);
-  const backOff = (retryAtMs: number, forTurn: boolean, changes: Partial<Run> = { attempt: run.attempt + 1 }): void => {
+  const backOff = (retryAtMs: number, changes: Partial<Run> = { attempt: run.attempt + 1 }, forTurn = false): void => {
     state.slots[input.worker] = {
       phase: "backing-off",
       run: { ...run, ...changes },
@@ -193,11 +193,21 @@ function fail(
       sessionUp: true,
     };
   };
-  // It did nothing wrong, so that costs it no try. A guess that was wrong once is not made again.
-  // With `later` its session may be gone, which is told next.
+  /**
+   * To begin again when everything before it is committed. With the order preserved it keeps its worker, since all others may come to wait behind it; in relaxed order
+   * it must not, since its worker may be the only one.
+   */
+  const waitForTurn = (changes?: Partial<Run>): void => {
+    if (state.options.commitOrder === "preserve") return backOff(nowMs, changes, true);
+    state.window.giveBack(run.ordinals, { inOrder: true });
+    state.slots[input.worker] = IDLE;
+  };
+  // A guess that was wrong once is not made again.
+  const isGuess = state.options.policy.speculative && !run.atTurn;
   if (slot.phase === "rolling-back") {
-    const waitMs = input.retry === "later" ? RETRY_BACKOFF_MS.first : 0;
-    return backOff(nowMs + waitMs, state.options.policy.speculative, {});
+    // With `later` its session may be gone, which is told next. It did nothing wrong, so this costs it no try.
+    if (input.retry === "later") return backOff(nowMs + RETRY_BACKOFF_MS.first, {});
+    return isGuess ? waitForTurn({}) : backOff(nowMs, {});
   }
   if (input.retry === "never") {
     // It goes back to the queue, to run one transaction at a time up to the culprit.
@@ -208,9 +218,9 @@ function fail(
       return;
     }
     // Perhaps it needs what an earlier one that is still at work brings; alone behind all the others it has no excuse.
-    if (!run.atTurn) return backOff(nowMs, true);
+    if (!run.atTurn) return waitForTurn();
     if (input.isConflict && state.options.resolvesConflicts && !run.resolve) {
-      return backOff(nowMs, true, { attempt: run.attempt + 1, resolve: true });
+      return backOff(nowMs, { attempt: run.attempt + 1, resolve: true });
     }
   }
   if (input.retry === "never" || (input.retry === "now" && run.attempt > state.options.retriesMax)) {
@@ -218,11 +228,12 @@ function fail(
     effects.push({ type: "halt", run, reason: input.reason });
     return;
   }
+  if (isGuess && input.retry === "now") return waitForTurn();
   const waitMs =
     input.retry === "now" && run.attempt === 1
       ? 0
       : Math.min(RETRY_BACKOFF_MS.max, RETRY_BACKOFF_MS.first * 2 ** Math.min(run.attempt, 10));
-  backOff(nowMs + waitMs, state.options.policy.speculative && input.retry === "now");
+  backOff(nowMs + waitMs);
 }
 
 /**

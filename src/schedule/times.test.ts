@@ -13,6 +13,7 @@ test("what a worker is at counts up to now, also while nothing happens", () => {
     dependency: "graph",
     packTransactionsMax: 1,
     packBytesMax: 1,
+    packRowsMax: 1,
     packMsMax: 1,
     retriesMax: 1,
     resolvesConflicts: false,

@@ -5,7 +5,7 @@ import type { SchedulerTransaction } from "./scheduler-types.ts";
 export interface Entry {
   readonly transaction: SchedulerTransaction;
   /** Everything up to here must be committed; barriers before it are counted in. */
-  readonly upTo: number;
+  upTo: number;
   /** Of those that it depends on, the ones that were not committed when it came. */
   readonly also: readonly number[];
   phase: "pending" | "running" | "committed";
@@ -32,6 +32,7 @@ export class Window {
   /** Sums over transactions without a run. */
   pendingTransactions = 0;
   pendingBytes = 0;
+  pendingRows = 0;
   readonly #oneBound: boolean;
   /** `entries[i]` has ordinal `lowWater + 1 + i`. */
   readonly #entries: Entry[] = [];
@@ -97,6 +98,7 @@ export class Window {
     if (upTo > this.lowWater) this.at(upTo).lowWaterDependents.push(ordinal);
     this.pendingTransactions++;
     this.pendingBytes += transaction.bytes;
+    this.pendingRows += transaction.rows;
     this.#noteReady(entry);
   }
 
@@ -113,6 +115,7 @@ export class Window {
       entry.runId = runId;
       this.pendingTransactions--;
       this.pendingBytes -= entry.transaction.bytes;
+      this.pendingRows -= entry.transaction.rows;
     }
     const at = this.#readyIndex(ordinals[0] ?? 0);
     if (ordinals.length === 1) {
@@ -124,13 +127,19 @@ export class Window {
     }
   }
 
-  giveBack(ordinals: readonly number[]): void {
+  /** `inOrder`: from now on it waits for everything before it. */
+  giveBack(ordinals: readonly number[], { inOrder }: { inOrder: boolean } = { inOrder: false }): void {
     for (const ordinal of ordinals) {
       const entry = this.at(ordinal);
+      if (inOrder) {
+        entry.upTo = ordinal - 1;
+        if (entry.upTo > this.lowWater) this.at(entry.upTo).lowWaterDependents.push(ordinal);
+      }
       entry.phase = "pending";
       entry.runId = 0;
       this.pendingTransactions++;
       this.pendingBytes += entry.transaction.bytes;
+      this.pendingRows += entry.transaction.rows;
       this.#firstPending = Math.min(this.#firstPending, ordinal);
       this.#noteReady(entry);
     }

@@ -35,6 +35,7 @@ export function channelOptions(
     semiSync: false,
     packTransactionsMax: 500,
     packBytesMax: 4 * MIB,
+    packRowsMax: 2_000,
     packMsMax: 500,
     transactionBytesInMemoryMax: 16 * MIB,
     relayFileBytesMax: 64 * MIB,

@@ -4,7 +4,7 @@ import type { Run, SchedulerOptions, SchedulerTransaction } from "../../src/sche
 /** What a run is held against. */
 export interface Circumstances {
   transactions: readonly SchedulerTransaction[];
-  options: Pick<SchedulerOptions, "commitOrder" | "packTransactionsMax" | "packBytesMax">;
+  options: Pick<SchedulerOptions, "commitOrder" | "packTransactionsMax" | "packBytesMax" | "packRowsMax">;
   /** How many transactions the scheduler has seen. */
   arrived: number;
   lowWater: number;
@@ -38,6 +38,7 @@ export function checkNewRun(run: Run, { transactions, options, arrived, committe
   const sum = (what: "bytes" | "rows"): number => its.reduce((total, each) => total + (each?.[what] ?? 0), 0);
   check(run.bytes === sum("bytes") && run.rows === sum("rows"), "a run counts its bytes and rows");
   check(ordinals.length <= options.packTransactionsMax, `${ordinals.length} transactions are too many`);
+  check(ordinals.length === 1 || run.rows <= options.packRowsMax, `${run.rows} rows are too many`);
   check(ordinals.length === 1 || run.bytes <= options.packBytesMax, `${run.bytes} bytes are too many`);
   check(ordinals.length === 1 || !its.some((each) => each?.alone), "a run has one that is to be alone");
   check(!transactions.slice(run.first, run.last).some(({ startsRun }) => startsRun), "a run has events of two formats");

@@ -15,7 +15,7 @@ function makePolicy(wanted: string, historySize: number): Policy {
  * Plays a text script against the scheduler. A script is a list of blocks: commands, a line `----`, what the scheduler answers, an empty line.
  * Lines that start with `#` are prose. The commands:
  *
- *     scheduler workers=2 policy=single order=preserve dependency=graph pack=3 bytes=1000 ms=500 retries=2 history=25000 resolve
+ *     scheduler workers=2 policy=single order=preserve dependency=graph pack=3 bytes=1000 rows=100 ms=500 retries=2 history=25000 resolve
  *         may come again: a new one, whose first transaction is 1
  *     transactions 1-5 bytes=10 alone barrier new-format applied
  *         and what policies look at: file=binlog.000001 clock=3:5 (last_committed:sequence_number) commit-id=7 session=12 schema=shop,crm
@@ -73,6 +73,7 @@ class Player {
         dependency: options.get("dependency") === "low-water-mark" ? "low-water-mark" : "graph",
         packTransactionsMax: number("pack", 100),
         packBytesMax: number("bytes", 1_000_000),
+        packRowsMax: number("rows", 1_000_000),
         packMsMax: number("ms", 1_000_000),
         retriesMax: number("retries", 10),
         resolvesConflicts: words.includes("resolve"),

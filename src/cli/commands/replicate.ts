@@ -129,6 +129,7 @@ function engineOptions(config: Config<OptionName>, log: Log): EngineOptions {
     semiSync: values.semiSync,
     packTransactionsMax: values.packTransactions,
     packBytesMax: values.packBytes,
+    packRowsMax: values.packRows,
     packMsMax: values.packTime,
     transactionBytesInMemoryMax: values.transactionMemory,
     relayFileBytesMax: values.relayFileSize,

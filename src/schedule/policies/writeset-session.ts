@@ -22,7 +22,7 @@ export function writesetSessionPolicy(options: WritesetOptions): Policy {
     needsWriteset: true,
     speculative: false,
     dependencies(transaction) {
-      const { ordinal, sessionId, barrier } = transaction;
+      const { ordinal, sessionId, barrier, applied } = transaction;
       const { upTo, also } = writeset.dependencies(transaction);
       base ??= ordinal - 1;
       if (sessionId === undefined || barrier) {
@@ -32,6 +32,8 @@ export function writesetSessionPolicy(options: WritesetOptions): Policy {
       }
       const last = lastOf.get(sessionId);
       const sessionsBase = base;
+      // One that a former engine applied ahead of an earlier one of its session hides none: the next waits for that.
+      if (applied) return { upTo, also };
       lastOf.delete(sessionId);
       lastOf.set(sessionId, ordinal);
       if (lastOf.size > SESSIONS_MAX) base = forgetOldest(lastOf);
