@@ -61,7 +61,7 @@ export function benchBatchMix(options: BatchMixBenchOptions): Promise<BatchMixRe
       },
       runs,
       graphRatio: graphRatioOf(runs, "meanConcurrency"),
-      graphRatioSampled: graphRatioOf(runs, "sampledConcurrency"),
+      graphRatioOfEngine: graphRatioOf(runs, "engineConcurrency"),
     };
   });
 }
@@ -79,8 +79,8 @@ function runOf({ contender, seconds, engine, identical, seen }: Outcome<number>)
     commitOrder,
     seconds: round(seconds, 2),
     engineCpuSeconds: engine === undefined ? null : round(engine.engineCpuSeconds, 2),
-    meanConcurrency: round(engine?.status.applied.meanConcurrency ?? seen, 2),
-    sampledConcurrency: round(seen, 2),
+    meanConcurrency: round(seen, 2),
+    engineConcurrency: engine === undefined ? null : round(engine.status.applied.meanConcurrency, 2),
     identical,
   };
 }

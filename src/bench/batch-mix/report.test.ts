@@ -17,11 +17,11 @@ it("the graph is compared with our own low-water mark, not with the server's", (
     seconds: 1,
     engineCpuSeconds: who === "native" ? null : 1,
     meanConcurrency: mean,
-    sampledConcurrency: mean / 2,
+    engineConcurrency: mean / 2,
     identical: true,
   });
   const runs = [run("native", "low-water-mark", 1), run("abreast", "low-water-mark", 2), run("abreast", "graph", 7)];
   expect(graphRatioOf(runs, "meanConcurrency")).toBe(3.5);
-  expect(graphRatioOf([...runs.slice(0, 2), run("abreast", "graph", 8)], "sampledConcurrency")).toBe(4);
+  expect(graphRatioOf([...runs.slice(0, 2), run("abreast", "graph", 8)], "engineConcurrency")).toBe(4);
   expect(graphRatioOf(runs.slice(0, 2), "meanConcurrency")).toBeNull();
 });

@@ -12,10 +12,13 @@ export const BATCH_SESSIONS = 4;
 export const SMALL_SESSIONS = 12;
 const ACCOUNTS = 200_000;
 const ROWS_PER_INSERT = 5_000;
+/** Nine movements of ten are of the newest accounts, which lie at the end of each session's range. */
+const NEWEST = 0.05;
+const NEWEST_SHARE = 0.9;
 /** The common rows: each small transaction changes one of them. */
-const BRANCHES = 4;
+const BRANCHES = 8;
 /** A job that is good to its neighbours pauses between two batches. */
-const BATCH_PAUSE_SECONDS = 0.1;
+const BATCH_PAUSE_SECONDS = 0.02;
 
 /**
  * A bank at night. Jobs in 4 sessions each walk through their own quarter of the accounts and change 1,000 to 10,000 neighbouring rows in one transaction, while 12
@@ -56,7 +59,7 @@ export function batchMixWorkload({ batches, batchRowsMin, batchRowsMax }: BatchM
 }
 
 function movement(prng: Prng): StatementList {
-  const account = prng.integer(1, ACCOUNTS);
+  const account = accountOf(prng);
   const branch = prng.integer(1, BRANCHES);
   const amount = prng.integer(-100, 100);
   return [
@@ -66,4 +69,10 @@ function movement(prng: Prng): StatementList {
     `INSERT INTO entry (account, amount) VALUES (${account}, ${amount})`,
     "COMMIT",
   ];
+}
+
+function accountOf(prng: Prng): number {
+  if (prng.next() >= NEWEST_SHARE) return prng.integer(1, ACCOUNTS);
+  const range = ACCOUNTS / BATCH_SESSIONS;
+  return prng.integer(1, BATCH_SESSIONS) * range - prng.integer(0, range * NEWEST - 1);
 }
