@@ -71,8 +71,20 @@ const asciiLiteral = (text: string): string => {
   return `'${text}'`;
 };
 
+/** Only what is missing: also a CREATE … IF NOT EXISTS of something that is there takes a GTID of the target's own. */
+export async function makeCheckpointTables(session: Session): Promise<void> {
+  const tables = await session.query(
+    "SELECT table_name AS name FROM information_schema.tables WHERE table_schema='abreast'",
+  );
+  const present = new Set(tables.map(({ name }) => name));
+  if (!present.has("checkpoint") || !present.has("xa_prepared")) {
+    for (const sql of CHECKPOINT_DDL) await session.execute(sql);
+  }
+  await addCheckpointColumns(session);
+}
+
 /** The columns for gaps came with version 0.2. */
-export async function addCheckpointColumns(session: Session): Promise<void> {
+async function addCheckpointColumns(session: Session): Promise<void> {
   const columns = await session.query("SHOW COLUMNS FROM abreast.checkpoint LIKE 'ahead'");
   if (columns.length > 0) return;
   await session.execute(

@@ -27,7 +27,8 @@ export interface WorkerEvents {
   lost(worker: number): void;
   executed(worker: number): void;
   committed(worker: number): void;
-  failed(worker: number, retry: Retry, error: ReplicationError): void;
+  /** `isEarly`: not all before it was committed when it began. */
+  failed(worker: number, retry: Retry, error: ReplicationError, isEarly: boolean): void;
   /** It rolled back as it was told to: it did not fail. */
   gaveBack(worker: number): void;
   /** Nothing that this engine does can help: another engine has the channel, the password is wrong. */
@@ -57,7 +58,7 @@ interface SentCommit {
   ahead: Promise<CommitStatement> | undefined;
 }
 
-/** A run that is built in microseconds. */
+/** Built in microseconds. */
 const TOGETHER_BYTES_MAX = 32 * 1024;
 
 type Phase =
@@ -187,7 +188,6 @@ export class Worker {
     else send();
     this.#next = undefined;
     assert(committing !== undefined, "the commit is sent first");
-    // Met where they are waited for.
     committing.catch(() => {});
     ahead?.catch(() => {});
     return { committing, next: next?.job, ahead };
@@ -334,14 +334,14 @@ export class Worker {
     }
     this.#enter({ name: "idle" });
     if (error === LOCK_BREAK) this.#options.events.gaveBack(this.#worker);
-    else this.#options.events.failed(this.#worker, explained.retry, explained);
+    else this.#options.events.failed(this.#worker, explained.retry, explained, !job.run.atTurn);
   }
 
   /** Told as `later`, whatever failed: with any other word the scheduler may give the worker its next run at once, which has no session. */
   #sessionLost(error: ReplicationError): Promise<void> | void {
     if (this.#phase.name === "stopped") return;
     this.#enter({ name: "connecting" });
-    this.#options.events.failed(this.#worker, "later", error);
+    this.#options.events.failed(this.#worker, "later", error, false);
     this.#options.events.lost(this.#worker);
     return this.start();
   }
@@ -359,7 +359,7 @@ export class Worker {
       if (await this.#isCommitted(session, job)) return await this.#committed(session, job, next, undefined);
       this.#enter({ name: "idle" });
       const cause = error instanceof ReplicationError ? error : asDefect(error);
-      this.#options.events.failed(this.#worker, cause.retry, cause);
+      this.#options.events.failed(this.#worker, cause.retry, cause, false);
     } catch (again) {
       if (session.session.closed) return this.#resolveCommit(job, again, next);
       this.#options.events.fatal(again instanceof ReplicationError ? again : asDefect(again));

@@ -77,6 +77,9 @@ export class Engine {
     let relay: RelayLog | undefined;
     try {
       const until = await findGoal(options);
+      await target
+        .requireConnections(options.workers)
+        .catch((error: ReplicationError) => options.log.warn(error.message));
       const { progress, ahead, intent } = await findStart(options, target, engineId);
       const opened = await openRelay(options, progress);
       relay = opened.relay;
@@ -266,6 +269,7 @@ export class Engine {
     if (this.#ending !== undefined) throw new ReplicationError("STOPPED", "the engine is ending");
     const { target, engineId } = this.#parts;
     const { channel, gtid } = this.#options;
+    if (count > this.#wantedWorkers) await target.requireConnections(count);
     if (gtid === "own") await addWorkerRows(target.session, { channel, engineId, workers: count });
     this.#wantedWorkers = count;
     this.#coordinator.tell({ type: "workers", count });
@@ -328,8 +332,11 @@ export class Engine {
         lost: () => coordinator.tell({ type: "worker-lost", worker }),
         executed: () => coordinator.tell({ type: "executed", worker }),
         committed: () => coordinator.committed(worker),
-        failed: (_, retry, error) => {
-          log.warn(`worker ${worker}: ${error.message}`, { retry, ...error.where });
+        failed: (_, retry, error, isEarly) => {
+          if (isEarly && retry !== "later") {
+            const what = "tried again when everything before it is committed";
+            this.#options.log.info(`worker ${worker}: ${what}: ${error.message}`, { gtid: error.where.gtid });
+          } else log.warn(`worker ${worker}: ${error.message}`, { ...error.where });
           coordinator.failed(worker, retry, error);
         },
         gaveBack: () => coordinator.gaveBack(worker),

@@ -72,7 +72,8 @@ const progressOf = ({ source, gtids, transactions }: Checkpoint): Progress => ({
 export const GAPS_FOUND = "on the target without all of those before them";
 
 function tellGaps({ log, channel }: EngineOptions, transactions: bigint | undefined): void {
-  log.info(`${transactions ?? "some"} transactions are ${GAPS_FOUND}: they are not applied again`, { channel });
+  const which = transactions === 1n ? "1 transaction is" : `${transactions ?? "some"} transactions are`;
+  log.info(`${which} ${GAPS_FOUND}: what is there is not applied again`, { channel });
 }
 
 async function executedOnTarget(target: Target, options: EngineOptions): Promise<Progress> {
@@ -85,6 +86,7 @@ async function executedOnTarget(target: Target, options: EngineOptions): Promise
   const executed = ((await target.session.queryValue("SELECT @@GLOBAL.gtid_executed")) ?? "").replaceAll("\n", "");
   const set = GtidSet.parse(executed);
   if (set.entries().some(([, , intervals]) => intervals.length > 1)) tellGaps(options, undefined);
+  options.log.info("the stream begins behind the GTIDs that the target has executed", { executed });
   return { source: NO_FILE, gtids: { kind: "mysql", set }, transactions: 0n };
 }
 

@@ -2,9 +2,8 @@ import type { Log } from "../base/log.ts";
 import { ReplicationError } from "../base/error.ts";
 import type { ServerAddress } from "../base/server-url.ts";
 import {
-  addCheckpointColumns,
-  CHECKPOINT_DDL,
   fenceChannel,
+  makeCheckpointTables,
   readCheckpoints,
   readWorkers,
   type StoredCheckpoints,
@@ -13,6 +12,8 @@ import { readTargetFacts, type RowsSession, type TargetFacts } from "../apply/st
 import { awaitFormerSessions, openControlSession } from "../apply/target-session.ts";
 import type { Session } from "../wire/session.ts";
 
+/** The engine's own session, and some that the target needs for others: without a free one it refuses even its administrator. */
+const OTHER_CONNECTIONS = 10;
 const RECONNECT_MS = { first: 200, max: 5_000 };
 
 /**
@@ -38,8 +39,7 @@ export class Target {
   ): Promise<Target> {
     const session = await openControlSession(address, channel);
     try {
-      for (const sql of CHECKPOINT_DDL) await session.execute(sql);
-      await addCheckpointColumns(session);
+      await makeCheckpointTables(session);
       const facts = await readTargetFacts(rowsSession(session));
       const gtidModeOn = facts.flavour === "mysql" && (await session.queryValue("SELECT @@GLOBAL.gtid_mode")) === "ON";
       return new Target(session, { address, channel, log, onFatal, facts, gtidModeOn });
@@ -79,6 +79,19 @@ export class Target {
     // Those of an engine that was not dead, but had only lost this lock.
     await awaitFormerSessions(this.session, this.#channel, workers, this.#log);
     return readCheckpoints(this.session, this.#channel);
+  }
+
+  /** @throws ReplicationError CONFIG when so many workers would leave too few connections for others */
+  async requireConnections(workers: number): Promise<void> {
+    const allowed = Number(await this.session.queryValue("SELECT @@GLOBAL.max_connections"));
+    if (workers + OTHER_CONNECTIONS <= allowed) return;
+    throw new ReplicationError(
+      "CONFIG",
+      `${workers} workers are too many: the target allows ${allowed} connections in all`,
+      {
+        hint: `give at most ${Math.max(1, allowed - OTHER_CONNECTIONS)}, or SET GLOBAL max_connections on the target`,
+      },
+    );
   }
 
   async close(): Promise<void> {

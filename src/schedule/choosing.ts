@@ -9,13 +9,14 @@ import type { Window } from "./window.ts";
 const consecutive = ({ options }: SchedulerState): boolean =>
   options.commitOrder === "preserve" || options.dependency === "low-water-mark";
 
-/** How many places a run that is worth it is looked for in. */
-const TRIES = 4;
+/** How many places a run that is worth it is looked for in; with gaps allowed the first look goes over all that is there. */
+const TRIES = { consecutive: 4, withGaps: 1 };
 
 export function nextPack(state: SchedulerState, nowMs: number): Packed | undefined {
   const { window, options } = state;
   let after = 0;
-  for (let tries = 0; tries < TRIES; tries++) {
+  const triesMax = consecutive(state) ? TRIES.consecutive : TRIES.withGaps;
+  for (let tries = 0; tries < triesMax; tries++) {
     const start = window.readyAfter(after);
     if (start === undefined) return undefined;
     // The server's coordinator stands before the first one that has to wait.
@@ -56,6 +57,8 @@ export function packBehind(state: SchedulerState, current: Run): Packed | undefi
   const { window, options, wantedWorkers } = state;
   // The server's coordinator stands before what has to wait: it hands it to nobody.
   if (wantedWorkers > 1 && options.dependency === "low-water-mark") return undefined;
+  // In relaxed order whoever is free first takes what has become ready: with many workers, looking through the queue for each of them would take longer than the work.
+  if (wantedWorkers > 1 && options.commitOrder === "relaxed" && options.packTransactionsMax > 1) return undefined;
   if (!isFull(state, window)) return undefined;
   const start = consecutive(state) ? current.last + 1 : window.firstPending();
   if (start === undefined || !window.has(start) || start <= state.isolateUpTo) return undefined;
@@ -66,9 +69,11 @@ export function packBehind(state: SchedulerState, current: Run): Packed | undefi
   const packed = pack(window, start, limitsAt(state, start), {
     consecutive: consecutive(state),
     behind: current,
-    leaveReady: wantedWorkers > 1 && !consecutive(state),
   });
-  return packed.cut === "limit" && packed.ordinals.length > 0 ? packed : undefined;
+  const first = packed.ordinals[0];
+  if (packed.cut !== "limit" || first === undefined) return undefined;
+  // In relaxed order it may lie behind `start`, and be one that the next free worker should have.
+  return wantedWorkers > 1 && window.isReady(window.at(first)) ? undefined : packed;
 }
 
 /**

@@ -20,13 +20,13 @@ const LOOK_AHEAD_RUNS = 4;
 
 /**
  * As many transactions from `start` on as limits and dependencies allow. What they depend on must be committed, or be in the same run, or in `behind`: the run before it on the same
- * session. `consecutive`: the first one that cannot come along ends the run; else those that cannot are left out. `leaveReady`: so are those that any worker could begin.
+ * session. `consecutive`: the first one that cannot come along ends the run; else those that cannot are left out.
  */
 export function pack(
   window: Window,
   start: number,
   limits: PackingLimits,
-  { consecutive, behind, leaveReady = false }: { consecutive: boolean; behind: Run | undefined; leaveReady?: boolean },
+  { consecutive, behind }: { consecutive: boolean; behind: Run | undefined },
 ): Packed {
   const mark = window.newMark();
   const isMine = (entry: Entry): boolean =>
@@ -55,7 +55,7 @@ export function pack(
     const { bytes, rows, alone, startsRun } = entry.transaction;
     const isFirst = ordinal === start;
     if (!isFirst && (alone || startsRun)) return packed;
-    if (entry.phase !== "pending" || (leaveReady && window.isReady(entry)) || !fits(entry)) {
+    if (entry.phase !== "pending" || !fits(entry)) {
       if (consecutive) return { ...packed, cut: "dependency" };
       isSkipping = true;
       continue;

@@ -89,12 +89,16 @@ export function step(state: SchedulerState, input: SchedulerInput, nowMs: number
   }
   retry(state, nowMs, effects);
   giveTurns(state, nowMs, effects);
-  dispatch(state, nowMs, effects);
+  if (!isLookedAtInVain(state, input)) dispatch(state, nowMs, effects);
   retire(state, effects);
   wake(state, nowMs, effects);
   if (state.draining && isDrained(state)) effects.push({ type: "drained" });
   return effects;
 }
+
+/** In relaxed order that something is executed makes nothing ready: looking again, with many workers, would take longer than the work. */
+const isLookedAtInVain = ({ stuck, options }: SchedulerState, { type }: SchedulerInput): boolean =>
+  stuck && type === "executed" && options.commitOrder === "relaxed" && options.packTransactionsMax > 1;
 
 /** One more in the queue changes nothing for workers that are busy, or that found nothing before; but a run that was too small may have grown. */
 const LOOKS_PER_PACK = 16;
