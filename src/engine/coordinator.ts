@@ -112,8 +112,8 @@ export class Coordinator {
   }
 
   /** What each worker does. */
-  get slots(): readonly { slot: WorkerSlot }[] {
-    return this.#scheduler.slots.map((slot) => ({ slot }));
+  get slots(): readonly WorkerSlot[] {
+    return this.#scheduler.slots;
   }
 
   /** For how long a worker did what, up to now. */

@@ -10,7 +10,7 @@ const ASK_AFTER_MS = { first: 10, max: 1_000 };
 const GUESS_AFTER_MS = 100;
 
 export interface LockBreakerOptions {
-  slots: () => readonly { slot: WorkerSlot }[];
+  slots: () => readonly WorkerSlot[];
   /** By worker; undefined while it has no session. */
   connectionIds: () => readonly (number | undefined)[];
   /** Undefined: the target cannot say. */
@@ -51,7 +51,7 @@ export class LockBreaker {
   #earliest(): { worker: number; run: Run; sinceMs: number } | undefined {
     let earliest: { worker: number; run: Run; sinceMs: number } | undefined;
     let latest = 0;
-    for (const [worker, { slot }] of this.#options.slots().entries()) {
+    for (const [worker, slot] of this.#options.slots().entries()) {
       if (slot.phase !== "executing" && slot.phase !== "waiting") continue;
       latest = Math.max(latest, slot.run.first);
       if (slot.phase !== "executing" || (earliest !== undefined && earliest.run.first < slot.run.first)) continue;
@@ -70,7 +70,7 @@ export class LockBreaker {
         this.#suspect = { runId: run.id, attempt: run.attempt, waitMs: ASK_AFTER_MS.first };
       }
       if (clock.nowMs() - earliest.sinceMs < this.#suspect.waitMs) return;
-      this.#suspect.waitMs = Math.min(this.#suspect.waitMs * 2, Math.max(ASK_AFTER_MS.max, this.#suspect.waitMs));
+      this.#suspect.waitMs = Math.min(this.#suspect.waitMs * 2, ASK_AFTER_MS.max);
       await this.#ask(earliest);
     } catch (error) {
       log.warn(`the target was not asked for lock waits: ${error instanceof Error ? error.message : String(error)}`);
@@ -96,7 +96,7 @@ export class LockBreaker {
     this.#toldCannot = true;
     if (clock.nowMs() - earliest.sinceMs < GUESS_AFTER_MS) return;
     const later = [...slots().entries()].filter(
-      ([, { slot }]) => slot.phase === "waiting" && slot.run.first > earliest.run.first,
+      ([, slot]) => slot.phase === "waiting" && slot.run.first > earliest.run.first,
     );
     if (later.length > 0)
       onLockWait(

@@ -134,7 +134,7 @@ const sum = (workers: readonly Worker[], of: (worker: Worker) => number): number
 function describeWorkers({ workers, coordinator }: EngineParts): WorkerStatus[] {
   const { slots, isQueueEmpty } = coordinator;
   return workers.flatMap((worker, index) => {
-    const slot = slots[index]?.slot;
+    const slot = slots[index];
     return slot === undefined || slot.phase === "retired"
       ? []
       : [describeWorker(worker, index, stateOf(worker, slot, isQueueEmpty), coordinator.times(index))];
