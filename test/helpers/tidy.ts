@@ -33,11 +33,12 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   verify: STAGES,
   preflight: STAGES,
   engine: [...STAGES, "copy"],
+  inspect: [...TRANSACTIONS, "schema", "schedule", "chart"],
   observe: VALUES,
   sandbox: VALUES,
   http: [...VALUES, "transaction", "engine"],
   bench: [...STAGES, "copy", "verify", "preflight", "engine", "observe", "sandbox"],
-  cli: [...STAGES, "copy", "verify", "preflight", "engine", "observe", "sandbox", "http", "bench"],
+  cli: [...STAGES, "copy", "verify", "preflight", "engine", "observe", "sandbox", "http", "bench", "inspect"],
 };
 
 /** Folders whose answers depend on their arguments alone: no clock, no timers, no randomness, no I/O. */
