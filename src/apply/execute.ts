@@ -1,11 +1,12 @@
 import { assert } from "../base/assert.ts";
 import { ReplicationError } from "../base/error.ts";
 import type { EventList } from "../transaction/event-list.ts";
+import { isPackable } from "../transaction/packable.ts";
 import type { Transaction } from "../transaction/transaction.ts";
 import type { ExecuteResult } from "../wire/session.ts";
 import { SqlError } from "../wire/sql-error.ts";
 import { checkpointUpdate, fenced, intentUpdate, ownRowQuery } from "./checkpoint.ts";
-import { isPackable, type Job } from "./job.ts";
+import type { Job } from "./job.ts";
 import { alreadyDone, schemaFingerprint } from "./statement/fingerprint.ts";
 import type { DdlFacts, Step, StatementStep } from "./statement/steps.ts";
 import type { BodyBatches, WorkerSession } from "./worker-session.ts";

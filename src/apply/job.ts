@@ -12,19 +12,3 @@ export interface Job {
   /** Found at the start for the first transaction: a former engine was about to run it. */
   intent: Intent | undefined;
 }
-
-/**
- * Whether a transaction can share one transaction of the target with its neighbours: it has rows (or nothing), and all that it changes can be rolled back.
- */
-export function isPackable(transaction: Transaction): boolean {
-  switch (transaction.kind) {
-    case "rows":
-      return transaction.transactional;
-    case "empty":
-    case "alter-start":
-    case "alter-rollback":
-      return true;
-    default:
-      return false;
-  }
-}

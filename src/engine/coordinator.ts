@@ -2,10 +2,10 @@ import { assert, unreachable } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import type { ReplicationError } from "../base/error.ts";
 import type { Intent } from "../apply/checkpoint.ts";
-import { isPackable, type Job } from "../apply/job.ts";
+import type { Job } from "../apply/job.ts";
 import type { Worker } from "../apply/worker.ts";
-import { type BinlogFormat, isSameFormat } from "../binlog/format.ts";
 import { createScheduler, type SchedulerState, step } from "../schedule/scheduler.ts";
+import { SchedulerTransactions } from "../schedule/scheduler-transactions.ts";
 import type { Run, SchedulerEffect, SchedulerInput, SchedulerOptions } from "../schedule/scheduler-types.ts";
 import type { WorkerSlot, WorkerTimes } from "../schedule/slots.ts";
 import { timesAt } from "../schedule/times.ts";
@@ -61,9 +61,7 @@ export class Coordinator {
   #drained: (() => void) | undefined;
   #lastErrors = new Map<number, ReplicationError>();
   #lastTrouble: string | undefined;
-  #format: BinlogFormat | undefined;
-  #formats = 0;
-  #file = { name: "", key: "" };
+  readonly #stream = new SchedulerTransactions();
   #applied = 0;
   #rows = 0;
   #runs = 0;
@@ -166,44 +164,9 @@ export class Coordinator {
 
   offer({ transaction, writeset, applied }: Offer): void {
     const ordinal = ++this.#lastOrdinal;
-    const isPackableKind = isPackable(transaction);
     this.#held.add(ordinal, transaction, this.#options.clock.nowMs());
     if (applied) this.#held.commit([ordinal], -1);
-    const file = this.#fileOf(transaction);
-    this.tell({
-      type: "transaction",
-      transaction: {
-        ordinal,
-        bytes: transaction.bytes,
-        rows: transaction.rows,
-        alone: !isPackableKind || !("events" in transaction.body),
-        barrier: !isPackableKind,
-        startsRun: !this.#continuesFormat(transaction.format),
-        applied,
-        file,
-        lastCommitted: transaction.lastCommitted,
-        sequenceNumber: transaction.sequenceNumber,
-        commitId: transaction.commitId,
-        sessionId: transaction.sessionId,
-        schemas: transaction.schemas,
-        writeset,
-      },
-    });
-  }
-
-  /** With every format description the file counts as another one: the next source may have a file of the same name, and its own clock. */
-  #fileOf({ start, format }: Transaction): string {
-    if (this.#format !== format) this.#formats++;
-    if (this.#format !== format || this.#file.name !== start.file) {
-      this.#file = { name: start.file, key: `${this.#formats}/${start.file}` };
-    }
-    return this.#file.key;
-  }
-
-  #continuesFormat(format: BinlogFormat): boolean {
-    const before = this.#format;
-    this.#format = format;
-    return before === undefined || isSameFormat(before, format);
+    this.tell({ type: "transaction", transaction: this.#stream.of(transaction, { ordinal, writeset, applied }) });
   }
 
   /** Starts nothing new; resolves when what runs has ended. */

@@ -3,7 +3,7 @@ import type { RelayReader } from "../relay/relay-reader.ts";
 import { Assembler } from "../transaction/assembler.ts";
 import type { TableFilter } from "../transaction/body.ts";
 import { EMPTY_BODY } from "../transaction/event-list.ts";
-import { isPackable } from "../apply/job.ts";
+import { isPackable } from "../transaction/packable.ts";
 import type { BinlogFormat } from "../binlog/format.ts";
 import type { AutoPolicy } from "../schedule/policies/auto.ts";
 import type { Policy } from "../schedule/policy.ts";

@@ -1,4 +1,4 @@
-import { isPackable } from "../../src/apply/job.ts";
+import { isPackable } from "../../src/transaction/packable.ts";
 import { assert } from "../../src/base/assert.ts";
 import { eventType } from "../../src/binlog/event.ts";
 import { EVENT_TYPE } from "../../src/binlog/event-type.ts";
