@@ -1,4 +1,4 @@
-import { collationName } from "../../src/apply/statement/collation-names.ts";
+import { collationName } from "../../src/schema/collation-names.ts";
 import { serverKind, type TargetFacts } from "../../src/apply/statement/target.ts";
 
 /** What `readTargetFacts` reads of a server of this version: the collations by the ids that its series knows. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { characterSetOf, collationName } from "./collation-names.ts";
+import { characterSetOf, collationName } from "../../schema/collation-names.ts";
 import { characterSetOnTarget, collationIdOnTarget, collationOnTarget } from "./collations.ts";
 import { factsOf } from "../../../test/helpers/target-facts.ts";
 

@@ -1,4 +1,4 @@
-import { characterSetOf, collationName } from "./collation-names.ts";
+import { characterSetOf, collationName } from "../../schema/collation-names.ts";
 import type { ServerKind, TargetFacts } from "./target.ts";
 
 /**

@@ -2,7 +2,7 @@ import { ReplicationError } from "../../base/error.ts";
 import { EVENT_FLAG } from "../../binlog/event.ts";
 import { QUERY_FLAG2, type QueryStatus } from "../../binlog/events/query.ts";
 import { characterSetOnTarget, collationIdOnTarget, collationOnTarget } from "./collations.ts";
-import { characterSetOf, collationName } from "./collation-names.ts";
+import { characterSetOf, collationName } from "../../schema/collation-names.ts";
 import { sqlModeOnTarget } from "./sql-mode.ts";
 import { isMariadb, isMysql, type ServerKind, type TargetFacts } from "./target.ts";
 

@@ -1,7 +1,7 @@
 import { ReplicationError } from "../../base/error.ts";
 import type { UserVarEvent } from "../../binlog/events/user-var.ts";
 import { characterSetOnTarget, collationIdOnTarget } from "./collations.ts";
-import { collationName } from "./collation-names.ts";
+import { collationName } from "../../schema/collation-names.ts";
 import { identifier } from "./context.ts";
 import { isMariadb, type ServerKind, type TargetFacts } from "./target.ts";
 
