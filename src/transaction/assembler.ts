@@ -73,11 +73,13 @@ export class Assembler {
   #file: string;
   #position: number;
   #open: Open | undefined;
-  #ordinal = 0;
+  #ordinal: number;
   #ignoredEvents = 0;
   #cutTransactions = 0;
 
-  constructor(options: AssemblerOptions, start: { source: SourcePosition }) {
+  /** `start`: the place before the first event that is pushed; `ordinal` of the last transaction before it, when it is not the first. */
+  constructor(options: AssemblerOptions, start: { source: SourcePosition; ordinal?: number }) {
+    this.#ordinal = start.ordinal ?? 0;
     this.#options = options;
     this.#body = new BodyCollector(options.tableFilter);
     this.#file = start.source.file;
