@@ -20,7 +20,7 @@ export interface EngineResult {
   engineCpuSeconds: number;
   rssBytesMax: number;
   /** At its end. */
-  status: Pick<EngineStatus, "policy" | "applied">;
+  status: Pick<EngineStatus, "policy" | "applied" | "workers">;
 }
 
 /**

@@ -16,7 +16,7 @@ async function run(task: EngineTask): Promise<void> {
   const engine = await Engine.start({ ...task, log: { info: () => {}, warn: log } });
   await engine.done;
   const seconds = (performance.now() - startMs) / 1000;
-  const { error, policy, applied } = engine.status();
+  const { error, policy, applied, workers } = engine.status();
   if (error !== undefined) throw new Error(`${error.code}: ${error.message}`);
   const usage = process.cpuUsage(before);
   tell({
@@ -25,7 +25,7 @@ async function run(task: EngineTask): Promise<void> {
       seconds,
       engineCpuSeconds: (usage.user + usage.system) / 1e6,
       rssBytesMax: process.resourceUsage().maxRSS * 1024,
-      status: { policy, applied },
+      status: { policy, applied, workers },
     },
   });
 }

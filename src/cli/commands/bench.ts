@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { applyCommand } from "./bench/apply.ts";
 import { batchMixCommand } from "./bench/batch-mix.ts";
 import { deleteInsertCommand } from "./bench/delete-insert.ts";
+import { predictCommand } from "./bench/predict.ts";
 
 /** `bench`: measures the engine against the server's own replica on local servers. */
 export function benchCommand(): Command {
@@ -9,5 +10,6 @@ export function benchCommand(): Command {
     .description("measure the server's own replica and Abreast side by side, on local servers")
     .addCommand(applyCommand())
     .addCommand(deleteInsertCommand())
-    .addCommand(batchMixCommand());
+    .addCommand(batchMixCommand())
+    .addCommand(predictCommand());
 }
