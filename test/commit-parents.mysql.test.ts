@@ -58,8 +58,10 @@ const KEYS: Record<string, TableKeys> = {
     fold: { column: 3, to: (text) => FOLDED[text] ?? text.toLowerCase().trimEnd() },
   },
   "shop.parent": FIRST_COLUMN,
-  "shop.child": { ...FIRST_COLUMN, parent: { column: 1, table: "shop.parent" } },
-  "shop.strict": { ...FIRST_COLUMN, parent: { column: 1, table: "shop.parent" } },
+  "shop.child": { ...FIRST_COLUMN, parent: { column: 1, table: "shop.parent", key: 0, primary: true } },
+  "shop.strict": { ...FIRST_COLUMN, parent: { column: 1, table: "shop.parent", key: 0, primary: true } },
+  "shop.code": { unique: [[0], [1]] },
+  "shop.coded": { ...FIRST_COLUMN, parent: { column: 1, table: "shop.code", key: 1, primary: false } },
   "crm.notes": FIRST_COLUMN,
   "crm.big": FIRST_COLUMN,
 };

@@ -3,9 +3,12 @@
  * target's collations see them. Two transactions without a common hash, at least one of the two times in `writes`, change different rows and different key values.
  */
 export interface Writeset {
-  /** Every unique key of every before- and after-image. May repeat. */
+  /** Every unique key of every before- and after-image, and the existence of key values that foreign keys refer to where they come or go. May repeat. */
   writes: readonly number[];
-  /** Keys of parent rows that changed children refer to: the parent must be there before, and stay. Readers of one key do not exclude each other. */
+  /**
+   * Of the parents that changed children refer to: the row where a child comes to it, else that it exists (see `KeyPlan`). The parent must be there before, and stay.
+   * Readers of one key do not exclude each other.
+   */
   reads: readonly number[];
   /**
    * A row has no usable key (a table without one, a NULL in the only one): such rows are told apart by no hash. Such a transaction runs beside others only as far as

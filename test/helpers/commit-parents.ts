@@ -20,8 +20,11 @@ export interface TableKeys {
   unique: readonly (readonly number[])[];
   /** Values of a column of which the server calls some equal that differ in bytes. */
   fold?: { column: number; to: (text: string) => string };
-  /** A column that holds a value of the first unique key of this table. */
-  parent?: { column: number; table: string };
+  /**
+   * A column that holds a value of this table's unique key, by its number in `unique`. `primary`: of the key that has the row itself in it, so that the source
+   * locks the row where it looks for the value.
+   */
+  parent?: { column: number; table: string; key: number; primary: boolean };
 }
 
 export interface CommitParentReport {
@@ -207,23 +210,40 @@ function usesOf(
       const text = event.toString("latin1", start, ends[column]);
       return keys.fold?.column === column ? keys.fold.to(event.toString("utf8", start + 1, ends[column])) : text;
     };
+    const name = `${map.schema}.${map.table}`;
+    const valuesOf = (image: RowImage): (string | undefined)[] =>
+      keys.unique.map((columns, number) => {
+        const values = columns.map((column) => valueOf(image, column));
+        return values.includes(undefined) ? undefined : keyOf(name, number, values);
+      });
+    const referenceOf = (image: RowImage): string | undefined => {
+      const value = keys.parent && valueOf(image, keys.parent.column);
+      return value === undefined ? undefined : keyOf(keys.parent?.table ?? "", keys.parent?.key ?? 0, [value]);
+    };
     while (walker.next()) {
-      const images = [
-        ...(rows.beforeBitmap === 0 ? [] : [walker.before]),
-        ...(rows.afterBitmap === 0 ? [] : [walker.after]),
-      ];
-      for (const image of images) {
-        for (const [number, columns] of keys.unique.entries()) {
-          const values = columns.map((column) => valueOf(image, column));
-          if (!values.includes(undefined)) writes.add(keyOf(`${map.schema}.${map.table}`, number, values));
+      const before = rows.beforeBitmap === 0 ? undefined : walker.before;
+      const after = rows.afterBitmap === 0 ? undefined : walker.after;
+      const from = before && valuesOf(before);
+      const to = after && valuesOf(after);
+      for (const number of keys.unique.keys()) {
+        const [old, next] = [from?.[number], to?.[number]];
+        for (const value of [old, next]) {
+          if (value === undefined) continue;
+          writes.add(value);
+          // The value comes or goes: who refers to it must not be on the wrong side of that.
+          if (old !== next) writes.add(existenceOf(value));
         }
-        const reference = keys.parent && valueOf(image, keys.parent.column);
-        if (reference !== undefined) reads.add(keyOf(keys.parent?.table ?? "", 0, [reference]));
       }
+      const [old, next] = [before && referenceOf(before), after && referenceOf(after)];
+      for (const value of [old, next]) if (value !== undefined) reads.add(existenceOf(value));
+      // Only here the source looks for the parent, and locks what it finds.
+      if (next !== undefined && next !== old && keys.parent?.primary === true) reads.add(next);
     }
   }
   return { writes, reads };
 }
+
+const existenceOf = (key: string): string => `${key} is there`;
 
 const keyOf = (table: string, number: number, values: readonly (string | undefined)[]): string =>
   `${table}/${number}/${values.map((value) => Buffer.from(value ?? "", "latin1").toString("hex")).join(",")}`;

@@ -28,7 +28,7 @@ export function testPolicies(flavour: ServerFlavour, transactions: number): void
     const { applied } = engine.status();
     expect(applied.transactions).toBeGreaterThan(transactions / 2);
     const { tables } = await verifyTables({ source: source().address, target: target().address });
-    expect(tables.length).toBe(8);
+    expect(tables.length).toBe(10);
     expect(tables.filter((table) => !table.identical)).toEqual([]);
   };
 

@@ -3,9 +3,10 @@ export interface TrackedTransaction {
   sequenceNumber: number;
   /** By the commit order: what the tracker may lower. */
   commitParent: number;
-  /** Keys changed, and parents' keys that changed children refer to; the server makes no difference. */
+  /** Keys changed, and parents' keys that changed children refer to; the server makes no difference, and has one hash where we tell a parent's row from its existence. */
   hashes: ReadonlySet<number>;
   missingKeys: boolean;
+  /** It changes a row of a table that foreign keys refer to (add_pke in `sql/rpl_write_set_handler.cc`). */
   relatedForeignKeys: boolean;
 }
 

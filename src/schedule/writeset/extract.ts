@@ -87,7 +87,7 @@ export class WritesetExtractor {
   #whole(plan: TablePlan, image: RowImage, goes: boolean): void {
     let named = false;
     for (const key of plan.keys) {
-      const hash = this.#keyOf(key, image, image);
+      const hash = goes ? this.#hashOf(key, image, image) : this.#arrivalOf(key, image, image);
       if (hash >= 0) {
         this.#push(key, hash);
         if (key.role === "unique") named = true;
@@ -104,8 +104,10 @@ export class WritesetExtractor {
     let namedAfter = false;
     for (const key of plan.keys) {
       const isNamed = key.role === "unique";
-      const old = this.#keyOf(key, before, before);
       const change = this.#changeOf(key.parts, before, after);
+      // The value was there and is there.
+      if (change === "none" && key.role === "existence") continue;
+      const old = this.#hashOf(key, before, before);
       if (change === "none") {
         // The image may leave a key out that stays as it is.
         if (old === UNKNOWN_KEY) this.#opaque = true;
@@ -114,7 +116,7 @@ export class WritesetExtractor {
         if (isNamed) namedBefore = namedAfter = true;
         continue;
       }
-      const next = this.#keyOf(key, after, before);
+      const next = this.#arrivalOf(key, after, before);
       if (old === ABSENT_KEY || old === UNKNOWN_KEY || next === ABSENT_KEY || next === UNKNOWN_KEY) this.#opaque = true;
       if (change === "untold") this.#opaque = true;
       if (old >= 0) {
@@ -167,9 +169,13 @@ export class WritesetExtractor {
     return change;
   }
 
+  /** As `#hashOf`, where `image` brings the values: a child that comes to a parent reads the parent's row. */
+  #arrivalOf(key: KeyPlan, image: RowImage, rest: RowImage): number {
+    return this.#hashOf(key, image, rest, key.rowIdentity);
+  }
+
   /** The hash of a key's values in `image`, what that leaves out taken from `rest`; or NULL_KEY, ABSENT_KEY, UNKNOWN_KEY. */
-  #keyOf(key: KeyPlan, image: RowImage, rest: RowImage): number {
-    const { parts, identity } = key;
+  #hashOf({ parts, identity: own }: KeyPlan, image: RowImage, rest: RowImage, identity = own): number {
     let at = identity.length;
     identity.copy(this.#scratch, 0);
     let result = 0;

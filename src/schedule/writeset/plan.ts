@@ -30,11 +30,27 @@ export interface KeyPart {
   generated: boolean;
 }
 
+/**
+ * What makes one hash of a row image.
+ *
+ * To foreign keys a value of the parent is two hashes. Its row: the primary key's own, written by every change of the row. Its existence: written only where the value comes
+ * or goes (insert, delete, an update that changes it), and so never without the row. A child reads one of them:
+ *
+ * - It comes after its parent, and goes before it. Every image of a child reads the parent's existence, or the row instead, so whoever makes the value come or go is in
+ *   order with it. (What a cascade does to children is in no image: opaque.)
+ * - A child that comes to a parent (insert, or the after-image of an update that changes the reference) reads the row. The server looks the parent up in the index
+ *   referred to and locks what it finds (row_ins_check_foreign_constraint, storage/innobase/row/row0ins.cc, 8.0; MariaDB's is the same). In a primary key that is
+ *   the row itself, which a change of the parent's other columns locks too: the source ran one after the other, and side by side they would wait for each other on the target.
+ * - A child that stays or leaves reads existence, for it locks nothing of the parent; so does one that comes by another key, whose lock is not the row's. The source
+ *   runs these beside changes of the parent's other columns, and its clock says so.
+ */
 export interface KeyPlan {
-  /** `unique`: written, and names the row; `parent`: what foreign keys refer to where that is no unique key, written; `child`: refers to a parent's key, read. */
-  role: "unique" | "parent" | "child";
-  /** Stands before the values: which table, which key. */
+  /** `unique`: written, and names the row; `existence`: of a value that foreign keys refer to, written; `child`: refers to a parent's value, read. */
+  role: "unique" | "existence" | "child";
+  /** Stands before the values: which table, which key. Of a child: the existence of the parent's value. */
   identity: Buffer;
+  /** The parent's row, for a child that comes to it. undefined: no child, or one that refers to no primary key. */
+  rowIdentity: Buffer | undefined;
   parts: readonly KeyPart[];
 }
 
@@ -110,13 +126,13 @@ class PlanBuilder {
       });
       this.#add(keys, "unique", identityOf(table, key.name), parts);
     }
-    const parents = new Set<string>();
+    const referenced = new Set<string>();
     for (const { parentColumns } of referencedBy) {
       const target = referenceOf(table, parentColumns);
-      if (target.isUnique || parents.has(target.name)) continue;
-      parents.add(target.name);
+      if (referenced.has(target.name)) continue;
+      referenced.add(target.name);
       const parts = target.columns.map((name) => this.#part(columnIndex(table, name), columnOf(table, name), 0));
-      this.#add(keys, "parent", identityOf(table, target.name), parts);
+      this.#add(keys, "existence", existenceOf(table, target.name), parts);
     }
     for (const { key, parent } of foreignKeys) {
       if (parent === undefined) continue;
@@ -125,7 +141,8 @@ class PlanBuilder {
         const own = key.columns[key.parentColumns.findIndex((column) => isSameName(column, name))] ?? "";
         return this.#part(columnIndex(table, own), columnOf(parent, name), 0);
       });
-      this.#add(keys, "child", identityOf(parent, target.name), parts);
+      const row = target.name === PRIMARY ? identityOf(parent, target.name) : undefined;
+      this.#add(keys, "child", existenceOf(parent, target.name), parts, row);
     }
     const cascades = referencedBy.filter((key) => cascadesOn(key.onDelete) || cascadesOn(key.onUpdate));
     const plans = cascades.map((key): CascadePlan => {
@@ -140,8 +157,10 @@ class PlanBuilder {
     };
   }
 
-  #add(keys: KeyPlan[], role: KeyPlan["role"], name: string, parts: (KeyPart | undefined)[]): void {
-    keys.push({ role, identity: hashedName(name, this.#input.hash), parts: this.#known(parts) });
+  #add(keys: KeyPlan[], role: KeyPlan["role"], name: string, parts: (KeyPart | undefined)[], row?: string): void {
+    const { hash } = this.#input;
+    const rowIdentity = row === undefined ? undefined : hashedName(row, hash);
+    keys.push({ role, identity: hashedName(name, hash), rowIdentity, parts: this.#known(parts) });
   }
 
   #known(parts: (KeyPart | undefined)[]): KeyPart[] {
@@ -247,16 +266,14 @@ const FAMILIES: Readonly<Record<number, readonly string[]>> = {
 };
 
 /**
- * What a foreign key refers to: a unique key of the parent with these very columns, whole, else a key made up for them. Parent and child come to the
- * same answer.
+ * What a foreign key refers to: a unique key of the parent with these very columns, whole, the primary one first, else a key made up for them. Parent and child come to
+ * the same answer.
  */
-function referenceOf(
-  parent: Table,
-  columns: readonly string[],
-): { isUnique: boolean; name: string; columns: readonly string[] } {
-  const key = parent.keys.find((candidate) => isUniqueOn(candidate, columns));
-  if (key === undefined) return { isUnique: false, name: `\0${columns.join("\0").toLowerCase()}`, columns };
-  return { isUnique: true, name: key.name, columns: key.columns.map(({ name }) => name ?? "") };
+function referenceOf(parent: Table, columns: readonly string[]): { name: string; columns: readonly string[] } {
+  const candidates = parent.keys.filter((candidate) => isUniqueOn(candidate, columns));
+  const key = candidates.find(({ name }) => name === PRIMARY) ?? candidates[0];
+  if (key === undefined) return { name: `\0${columns.join("\0").toLowerCase()}`, columns };
+  return { name: key.name, columns: key.columns.map(({ name }) => name ?? "") };
 }
 
 function isUniqueOn(key: Key, columns: readonly string[]): boolean {
@@ -276,6 +293,8 @@ const columnIndex = (table: Table, name: string): number =>
   table.columns.findIndex((column) => isSameName(column.name, name));
 const columnOf = (table: Table, name: string): Column | undefined => table.columns[columnIndex(table, name)];
 const identityOf = (table: Table, key: string): string => `${table.schema}\0${table.name}\0${key}`;
+const existenceOf = (table: Table, key: string): string => `${identityOf(table, key)}\0existence`;
+const PRIMARY = "PRIMARY";
 
 function hashedName(name: string, hash: KeyHash): Buffer {
   const text = Buffer.from(name);
