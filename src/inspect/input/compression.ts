@@ -30,12 +30,20 @@ export async function* gunzipped(packed: AsyncIterable<Buffer>): AsyncGenerator<
   };
   // Not by iteration: that would drop what is ready when a fault comes.
   gunzip.on("data", (piece: Buffer) => out.push(piece));
-  gunzip.on("error", (error) => failures.push(error));
+  // Nor by the callback of a write alone: zlib forgets it when the data is broken.
+  let written = (): void => {};
+  gunzip.on("error", (error) => {
+    failures.push(error);
+    written();
+  });
   try {
     for await (const chunk of packed) {
       for (let at = 0; at < chunk.length && failures.length === 0; at += GZIP_SLICE_BYTES) {
         const slice = chunk.subarray(at, at + GZIP_SLICE_BYTES);
-        await new Promise<void>((resolve) => gunzip.write(slice, () => resolve()));
+        await new Promise<void>((resolve) => {
+          written = resolve;
+          gunzip.write(slice, () => resolve());
+        });
         yield* take();
       }
       if (failures.length > 0) break;
