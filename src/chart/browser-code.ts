@@ -8,6 +8,8 @@ import { createRequire } from "node:module";
  */
 export interface BrowserCode {
   scripts: readonly Inlined[];
+  /** What the second script is made of. */
+  modules: readonly string[];
   style: Inlined;
   /** uPlot's licence wants to travel with every copy. */
   licences: string;
@@ -29,8 +31,10 @@ const MODULES = [
   "theme.js",
   "axes.js",
   "bars.js",
+  "scales.js",
   "labels.js",
   "chart.js",
+  "picture.js",
   "main.js",
 ] as const;
 
@@ -57,6 +61,7 @@ function read(): BrowserCode {
       inlined(`const uPlot = ((devicePixelRatio) => {\n${library}\nreturn uPlot;\n})(${DENSITY});`),
       inlined(`(() => {\n"use strict";\n${MODULES.map((module) => joinable(own(module))).join("\n")}\n})();`),
     ],
+    modules: MODULES,
     style: inlined(`${uplot("dist/uPlot.min.css")}\n${own("page.css")}`),
     licences: `The charts are drawn by uPlot.\n\n${uplot("LICENSE").trim()}`,
   };
@@ -68,7 +73,8 @@ function joinable(module: string): string {
     .replaceAll(/^import [^;]*;\n/gm, "")
     .replaceAll(/^export /gm, "")
     .replaceAll(/^ *\/\/.*\n/gm, "")
-    .replaceAll(/^ *\/\*\*[\s\S]*?\*\/\n/gm, "")
+    .replaceAll(/^ *\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n/gm, "")
+    .replaceAll(/\/\*\*(?:(?!\*\/)[\s\S])*\*\/ ?/g, "")
     .trim();
 }
 

@@ -63,6 +63,9 @@ function renderSections(sections: readonly Section[]): string[] {
   });
 }
 
+/** A GTID of MySQL stays in one line. */
+const SHORT_MAX = 60;
+
 /** The place of a chart; the script fills it by its number in the embedded data. */
 function renderChart(chart: Chart, number: number): string {
   const picture = element("button", { type: "button", class: "picture", title: "Save this chart as a picture" }, "PNG");
@@ -75,8 +78,12 @@ function renderTable(table: PageTable): string {
   const head = table.columns.map(({ title, align }) =>
     element("th", { class: align, scope: "col" }, element("button", { type: "button" }, escape(title))),
   );
+  const classes = table.columns.map(({ align }, column) => {
+    const isShort = table.rows.every((row) => (row[column] ?? "").length <= SHORT_MAX);
+    return isShort ? `${align} short` : align;
+  });
   const rows = table.rows.map((row) => {
-    const cells = table.columns.map(({ align }, column) => element("td", { class: align }, escape(row[column] ?? "")));
+    const cells = classes.map((name, column) => element("td", { class: name }, escape(row[column] ?? "")));
     return `<tr>${cells.join("")}</tr>`;
   });
   const body = `<thead><tr>${head.join("")}</tr></thead>\n<tbody>\n${rows.join("\n")}\n</tbody>`;

@@ -93,9 +93,9 @@ const FACTORS = new Map([
 
 /** The value of `1,234`, `1.5 MiB`, `3 min 20 s`, `34 %`, `-0.5`, `3.2×`; undefined for other text, times and GTIDs among it. */
 export function valueOf(/** @type {string} */ text) {
-  if (!/^[-−]?(?:\d[\d,]*(?:\.\d+)? ?[a-zA-Zµ%×]*(?: |$))+$/.test(text)) return undefined;
+  if (!/^[-−]?(?:\d[\d,]*(?:\.\d+)? ?[a-zA-Zµ%×/]*(?: |$))+$/.test(text)) return undefined;
   let sum = 0;
-  for (const [, digits = "", unit = ""] of text.matchAll(/(\d[\d,]*(?:\.\d+)?) ?([a-zA-Zµ%×]*)/g)) {
+  for (const [, digits = "", unit = ""] of text.matchAll(/(\d[\d,]*(?:\.\d+)?) ?([a-zA-Zµ%×/]*)/g)) {
     const factor = FACTORS.get(unit.replace(/\/s$/, ""));
     if (factor === undefined) return undefined;
     sum += Number(digits.replaceAll(",", "")) * factor;
