@@ -1,0 +1,170 @@
+// `node scripts/fuzz.mjs --seconds N --seed S`: gives damaged binlogs to everything that reads binlogs. What one of them does not survive (an error that is not for
+// operators, more than 10 seconds, more than 500 MB) is kept in test/fuzz-seeds, where a test reads it again.
+//   node scripts/fuzz.mjs [--seconds 60] [--seed N] [--from 0] [--readers transactions,inspect] [--dry]
+// Real files to damage are made by local servers once, and kept in the user's cache. Progress on standard error, one line of JSON at the end; exit code 1 with finds.
+import { fork } from "node:child_process";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { prepare, root, say } from "./prepare.mjs";
+
+const HANG_MS = 10_000;
+const RESIDENT_BYTES_MAX = 500e6;
+/** Of V8's own heap: what is above ends the process, which is a find too. */
+const HEAP_MB_MAX = 350;
+const TOLD_EVERY_MS = 30_000;
+const ERROR_LINES = 4;
+
+const { values: options } = parseArgs({
+  options: {
+    seconds: { type: "string", default: "60" },
+    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    from: { type: "string", default: "0" },
+    readers: { type: "string" },
+    dry: { type: "boolean", default: false },
+    child: { type: "boolean", default: false },
+  },
+});
+const seed = Number(options.seed);
+
+// The helpers are TypeScript, shared with the tests; Node 20 runs none, so vite reads them, as it does for vitest.
+async function helper(name) {
+  const { runnerImport } = await import("vite");
+  const file = path.join(root, "test/helpers", name);
+  return (await runnerImport(file, { root, configFile: false, logLevel: "error" })).module;
+}
+
+/** Finds of this child, so that each is made small and kept once. */
+const known = new Set();
+
+if (options.child) await runCases();
+else await watch();
+
+/** The child: case after case, each told before it begins. */
+async function runCases() {
+  const fuzz = await helper("inspect-fuzz.ts");
+  const { READERS } = await helper("inspect-readers.ts");
+  const collected = fuzz.collectedCorpus();
+  const corpora = [await fuzz.ownCorpus(), ...(collected === undefined ? [] : [collected])];
+  const names = options.readers?.split(",") ?? Object.keys(READERS);
+  for (let index = Number(options.from); ; index++) {
+    await tell({ index, reader: "" });
+    const { corpus, file } = fuzz.damagedFile(corpora, seed, index);
+    for (const reader of names) {
+      await tell({ index, reader });
+      const error = await failure(READERS[reader], file);
+      if (error !== undefined) await find({ fuzz, read: READERS[reader], reader, error, file, corpus, index });
+    }
+    // The peak so far, so that a reader which takes much and gives it back is seen too.
+    if (process.resourceUsage().maxRSS * 1024 > RESIDENT_BYTES_MAX) {
+      await tell({ index, reader: names.join(","), grown: process.resourceUsage().maxRSS * 1024 });
+      process.exit(0);
+    }
+  }
+}
+
+/** The error's words and where it came from; numbers in them differ from file to file. */
+async function failure(read, file) {
+  try {
+    await read(file);
+    return undefined;
+  } catch (error) {
+    const lines = String(error?.stack ?? error).split("\n");
+    const frames = lines.filter((line) => /^\s+at .*\/(src|test)\//.test(line)).slice(0, ERROR_LINES);
+    const places = frames.map((line) => line.replace(/^.*\/((?:src|test)\/[^:)]+):(\d+).*$/, "$1:$2"));
+    return `${error?.name}: ${String(error?.message).replaceAll(/\d+/g, "N").slice(0, 200)} at ${places.join(", ")}`;
+  }
+}
+
+async function find({ fuzz, read, reader, error, file, corpus, index }) {
+  if (known.has(`${reader} ${error}`)) return tell({ again: error });
+  known.add(`${reader} ${error}`);
+  let kept = "not kept";
+  if (!options.dry) {
+    const whole =
+      corpus.name === "own" ? await fuzz.smallest(file, async (some) => (await failure(read, some)) === error) : file;
+    const made = { seed, index, sha256: fuzz.sha256(file) };
+    kept = fuzz.keepSeed({ reader, error, ...(corpus.name === "own" ? {} : { made }) }, whole, corpus.name);
+  }
+  await tell({ find: error, reader, index, kept: path.relative(root, kept) });
+}
+
+function tell(message) {
+  return new Promise((resolve) => process.send(message, resolve));
+}
+
+/** The parent: starts children, and ends those that hang. */
+async function watch() {
+  await prepare({ build: false });
+  const end = Date.now() + Number(options.seconds) * 1000;
+  const totals = { seed, cases: 0, finds: [] };
+  let from = Number(options.from);
+  let toldAtMs = Date.now();
+  while (Date.now() < end) {
+    const last = await child(from, end, totals, (index) => {
+      totals.cases++;
+      if (Date.now() - toldAtMs < TOLD_EVERY_MS) return;
+      toldAtMs = Date.now();
+      say(`fuzz: seed ${seed}, file ${index}, ${totals.finds.length} finds`);
+    });
+    if (last < from) {
+      say("fuzz: no file could be read");
+      process.exit(2);
+    }
+    from = last + 1;
+  }
+  process.stdout.write(`${JSON.stringify({ ...totals, next: from })}\n`);
+  process.exit(totals.finds.length === 0 ? 0 : 1);
+}
+
+/** @returns the last case it began */
+function child(from, end, totals, onCase) {
+  const args = ["--child", `--seed=${seed}`, `--from=${from}`, ...(options.dry ? ["--dry"] : [])];
+  if (options.readers !== undefined) args.push(`--readers=${options.readers}`);
+  const reading = fork(path.join(root, "scripts/fuzz.mjs"), args, {
+    execArgv: [`--max-old-space-size=${HEAP_MB_MAX}`],
+  });
+  let at = { index: from - 1, reader: "" };
+  let beganCpuMs = 0;
+  let ending = false;
+  const found = (what) => {
+    totals.finds.push(what);
+    say(`fuzz: ${JSON.stringify(what)}`);
+  };
+  reading.on("message", (message) => {
+    if (message.find !== undefined || message.grown !== undefined) found(message);
+    if (message.index === undefined) return;
+    if (message.index > at.index) onCase(message.index);
+    at = message;
+    beganCpuMs = cpuMs(reading.pid);
+  });
+  const timer = setInterval(() => {
+    // By its own time on the processor: others may keep it waiting.
+    if (at.index >= from && cpuMs(reading.pid) - beganCpuMs > HANG_MS) {
+      found({ hang: at.reader, index: at.index, seed });
+      ending = true;
+      reading.kill("SIGKILL");
+    } else if (Date.now() > end) {
+      ending = true;
+      reading.kill("SIGKILL");
+    }
+  }, 500);
+  return new Promise((resolve) => {
+    reading.once("exit", (code, signal) => {
+      clearInterval(timer);
+      if (!ending && code !== 0) found({ died: signal ?? code, reader: at.reader, index: at.index, seed });
+      resolve(at.index);
+    });
+  });
+}
+
+/** Ticks are 10 ms on Linux (proc(5), utime and stime). */
+function cpuMs(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return (Number(fields[11]) + Number(fields[12])) * 10;
+  } catch {
+    return 0;
+  }
+}
