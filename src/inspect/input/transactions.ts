@@ -136,7 +136,7 @@ class FileTransactions {
 }
 
 /** Whether a transaction begins here whatever came before: with a GTID, or with BEGIN where there are none. */
-function begins(event: Buffer, format: BinlogFormat): boolean {
+export function begins(event: Buffer, format: BinlogFormat): boolean {
   switch (eventType(event)) {
     case EVENT_TYPE.GTID:
     case EVENT_TYPE.ANONYMOUS_GTID:

@@ -1,0 +1,209 @@
+import { EVENT_TYPE } from "../../binlog/event-type.ts";
+import { eventType } from "../../binlog/event.ts";
+import { decodeExecuteLoadQuery } from "../../binlog/events/load-data.ts";
+import { decodeQuery } from "../../binlog/events/query.ts";
+import type { BinlogFormat } from "../../binlog/format.ts";
+import type { EventFact } from "../../binlog/grammar.ts";
+import type { Table } from "../../schema/catalog.ts";
+import { describeId, type Transaction } from "../../transaction/transaction.ts";
+import type { BinlogInput } from "../input/input.ts";
+import type { Bound } from "../input/range.ts";
+import { RowStatements } from "./row-statements.ts";
+import { SessionText } from "./session-text.ts";
+import { SqlText } from "./sql-text.ts";
+import { OpenTables } from "./tables.ts";
+import {
+  type ReadOptions,
+  readTransactions,
+  type TransactionHead,
+  type TransactionSink,
+} from "./transaction-reader.ts";
+
+export interface RowsOptions extends ReadOptions {
+  /** Definitions of tables, for the names, keys and character sets that the log does not have. */
+  tables?: readonly Table[];
+  /** `schema.table`, `schema.*`: only rows of these. */
+  only?: readonly string[] | undefined;
+}
+
+export interface RowsOutcome {
+  /** With something to show. */
+  transactions: number;
+  rows: number;
+  statements: number;
+  /** Changes that the log does not tell how to take back; always 0 when they are only shown. */
+  notUndone: number;
+  /** Tables whose columns have no names: their statements cannot be executed. */
+  nameless: string[];
+  /** A bound of the range that names something which never came. */
+  missing: Bound | undefined;
+}
+
+/** Takes text in pieces, in order; a promise is waited for. The bytes are its own. */
+export type Write = (bytes: Buffer) => Promise<void> | undefined;
+
+const FLUSH_BYTES = 256 << 10;
+
+/** Every row and statement of the log as SQL that does it again, transaction by transaction, to `write`. */
+export async function printRows(
+  inputs: readonly BinlogInput[],
+  options: RowsOptions,
+  write: Write,
+): Promise<RowsOutcome> {
+  const printer = new RowsPrinter(options, write);
+  const missing = await readTransactions(inputs, options, printer);
+  await printer.flush(true);
+  return { ...printer.counts, notUndone: 0, nameless: [...printer.tables.nameless], missing };
+}
+
+/** `3e11…:23  2026-11-30 03:12:07.123456  binlog.000003:1234`, what stands over a transaction. */
+export function describeHead({ id, start, committedAtUs }: TransactionHead): string {
+  const at = new Date(Math.floor(committedAtUs / 1000)).toISOString().slice(0, 19).replace("T", " ");
+  const micros = committedAtUs % 1_000_000;
+  const fraction = micros === 0 ? "" : `.${String(micros).padStart(6, "0")}`;
+  const name = id.kind === "anonymous" ? "" : `${describeId(id)}  `;
+  return `${name}${at}${fraction}  ${start.file}:${start.position}`;
+}
+
+class RowsPrinter implements TransactionSink {
+  readonly tables: OpenTables;
+  readonly counts = { transactions: 0, rows: 0, statements: 0 };
+  readonly #sql = new SqlText();
+  readonly #session = new SessionText(this.#sql);
+  readonly #rows = new RowStatements(this.#sql);
+  readonly #write: Write;
+  /** The transaction that is read; nothing of it is written before it has something to show. */
+  #head: TransactionHead | undefined;
+  #opener: string | undefined;
+  /** What begins and ends the open transaction is written. */
+  #isOpen = false;
+  #xid: string | undefined;
+
+  constructor({ tables = [], only }: RowsOptions, write: Write) {
+    this.tables = new OpenTables(tables, only);
+    this.#write = write;
+  }
+
+  begin(head: TransactionHead): void {
+    this.#head = head;
+    this.#opener = undefined;
+    this.#isOpen = false;
+    this.#xid = undefined;
+  }
+
+  opened(xid: string | undefined): void {
+    this.#xid = xid;
+    this.#opener = xid === undefined ? "BEGIN;\n" : `XA START ${xid};\n`;
+  }
+
+  tableMap(event: Buffer, format: BinlogFormat): void {
+    this.tables.add(event, format);
+  }
+
+  rows(event: Buffer, format: BinlogFormat): void {
+    const table = this.tables.of(event, format);
+    if (table === undefined) return;
+    const { map, plan } = table;
+    this.#showHead();
+    this.#session.forRows(event, format);
+    this.#open();
+    if (!plan.executable) this.#tellNameless(plan.name);
+    const rows = this.#rows;
+    rows.open(event, map, format, plan);
+    while (rows.next()) {
+      rows.writeForward();
+      this.counts.rows++;
+    }
+  }
+
+  statement(event: Buffer, format: BinlogFormat, fact: EventFact): void {
+    const type = eventType(event);
+    if (this.#session.takeContext(event, format)) return;
+    if (type === EVENT_TYPE.EXECUTE_LOAD_QUERY) {
+      this.#loadData(event, format);
+      return;
+    }
+    if (type !== EVENT_TYPE.QUERY) return;
+    const text = decodeQuery(event, format).sql.toString("latin1");
+    if (fact !== "savepoint" && !this.tables.wantsStatement(text)) return;
+    if (fact === "savepoint" && !this.#isOpen && this.#head !== undefined) return;
+    this.#showHead();
+    // It commits what is open, and its rows follow as a transaction: that is how CREATE TABLE … SELECT is logged.
+    const creates = STARTS_TRANSACTION.exec(text);
+    if (creates !== null) {
+      this.#session.statement(withoutEnd(event, format, creates[0].length), format);
+      this.counts.statements++;
+      return;
+    }
+    this.#open();
+    this.#session.statement(event, format);
+    if (fact !== "savepoint") this.counts.statements++;
+  }
+
+  end(ending: Transaction["ending"]): void {
+    if (this.#isOpen) {
+      const xid = this.#xid;
+      if (ending === "prepare") this.#sql.ascii(`XA END ${xid};\nXA PREPARE ${xid};\n`);
+      else if (xid !== undefined) this.#sql.ascii(`XA END ${xid};\nXA COMMIT ${xid} ONE PHASE;\n`);
+      else this.#sql.ascii(ending === "rollback" ? "ROLLBACK;\n" : "COMMIT;\n");
+    }
+    this.#head = undefined;
+    this.#isOpen = false;
+  }
+
+  abandon(): void {
+    if (this.#isOpen) {
+      this.#sql.ascii("-- the log breaks off in this transaction\n");
+      this.#sql.ascii(this.#xid === undefined ? "ROLLBACK;\n" : `XA END ${this.#xid};\nXA ROLLBACK ${this.#xid};\n`);
+    }
+    this.#head = undefined;
+    this.#isOpen = false;
+  }
+
+  restart(): void {
+    this.tables.restart();
+  }
+
+  flush(idle: boolean): Promise<void> | undefined {
+    if (this.#sql.length < (idle ? 1 : FLUSH_BYTES)) return undefined;
+    return this.#write(this.#sql.take());
+  }
+
+  #showHead(): void {
+    if (this.#head === undefined) return;
+    this.#sql.text(`-- ${describeHead(this.#head)}\n`);
+    this.#head = undefined;
+    this.counts.transactions++;
+  }
+
+  #open(): void {
+    if (this.#isOpen || this.#opener === undefined) return;
+    this.#isOpen = true;
+    this.#sql.text(this.#opener);
+  }
+
+  #tellNameless(name: string): void {
+    if (this.tables.nameless.has(name)) return;
+    this.tables.nameless.add(name);
+    this.#sql.text(`-- nobody told the column names of ${name}: statements with @1, @2, … cannot be executed\n`);
+  }
+
+  #loadData(event: Buffer, format: BinlogFormat): void {
+    const text = decodeExecuteLoadQuery(event, format).sql.toString("utf8");
+    if (!this.tables.wantsStatement(text)) return;
+    this.#showHead();
+    this.counts.statements++;
+    this.#sql.text(`-- its file is in the log and is not shown:\n-- ${text.replaceAll("\n", "\n-- ")}\n`);
+  }
+}
+
+const STARTS_TRANSACTION = /\s+START\s+TRANSACTION\s*$/i;
+
+/** A QUERY event without the last bytes of its text. */
+function withoutEnd(event: Buffer, format: BinlogFormat, bytes: number): Buffer {
+  const checksumBytes = format.checksum === "crc32" ? 4 : 0;
+  return Buffer.concat([
+    event.subarray(0, event.length - checksumBytes - bytes),
+    event.subarray(event.length - checksumBytes),
+  ]);
+}
