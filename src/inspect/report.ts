@@ -35,6 +35,7 @@ export interface InspectReport {
   sizeClasses: SizeClasses;
   gtids: GtidReport;
   groupCommit: GroupCommitReport;
+  /** `commitParentDistance` is of the whole log; `policies` is empty when it was not asked for. */
   parallelism: ParallelismReport | null;
   /** Whether each event's CRC was checked. */
   checksumsVerified: boolean;
@@ -112,7 +113,7 @@ export interface TableReport {
 export interface PatternsReport {
   /** The same key deleted, then inserted again: inside one transaction, and in one of the next few. */
   deleteThenInsert: { inside: number; across: number; tables: { schema: string; table: string; count: number }[] };
-  /** Most changed rows; counts are upper bounds, `countMin` lower ones. */
+  /** The most changed rows; inserts count only where the row had been changed before. */
   hotRows: HotRow[];
   emptyUpdates: number;
   /** Of tables that the log or the schema shows to have no key. */
@@ -123,12 +124,16 @@ export interface PatternsReport {
 }
 
 export interface HotRow {
-  schema: string;
+  /** `schema.table`. */
   table: string;
   /** The key's values, as text. */
   key: string;
+  /** What is taken for the key is the table's first column. */
+  guessed: boolean;
+  /** It was changed at least so often, */
   count: number;
-  countMin: number;
+  /** and at most so often. */
+  countMax: number;
   /** Part of all changed rows. */
   share: number;
 }
