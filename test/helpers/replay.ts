@@ -2,6 +2,7 @@ import { BinlogStatementBuilder, formatStatement } from "../../src/apply/row-inj
 import { StepBuilder, type Step } from "../../src/apply/statement/steps.ts";
 import { readTargetFacts, type TargetFacts } from "../../src/apply/statement/target.ts";
 import type { BinlogFormat } from "../../src/binlog/format.ts";
+import { quoteName } from "../../src/schema/names.ts";
 import type { SandboxServer } from "../../src/sandbox/start.ts";
 import type { Transaction } from "../../src/transaction/transaction.ts";
 import { Session } from "../../src/wire/session.ts";
@@ -113,11 +114,11 @@ export async function contents(server: SandboxServer, schema: string): Promise<R
       const columns = await rows(
         `SELECT COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT FROM information_schema.COLUMNS WHERE TABLE_SCHEMA='${schema}' AND TABLE_NAME='${table}' ORDER BY ORDINAL_POSITION`,
       );
-      const names = columns.map(([name]) => `HEX(\`${name}\`)`).join(",");
+      const names = columns.map(([name]) => `HEX(${quoteName(name ?? "")})`).join(",");
       const order = columns.map((_, i) => i + 1).join(",");
       found[String(table)] = [
         columns.map(([name, type, nullable]) => `${name} ${plainType(type ?? "")} ${nullable}`),
-        ...(await rows(`SELECT ${names} FROM \`${schema}\`.\`${table}\` ORDER BY ${order}`)),
+        ...(await rows(`SELECT ${names} FROM \`${schema}\`.${quoteName(table ?? "")} ORDER BY ${order}`)),
       ];
     }
     return found;

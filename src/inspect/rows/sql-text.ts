@@ -30,9 +30,9 @@ export class SqlText {
     this.#length = length;
   }
 
-  /** A copy of what was written from there on. */
-  slice(from: number): Buffer {
-    return Buffer.from(this.#bytes.subarray(from, this.#length));
+  /** All of it, valid until more is written. */
+  view(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
   }
 
   /** All of it; the text is then empty. The bytes are the caller's own. */

@@ -1,0 +1,188 @@
+import { EVENT_TYPE } from "../../binlog/event-type.ts";
+import { eventType } from "../../binlog/event.ts";
+import { decodeExecuteLoadQuery } from "../../binlog/events/load-data.ts";
+import { decodeQuery } from "../../binlog/events/query.ts";
+import { ROWS_FLAG, rowsFlags } from "../../binlog/events/rows.ts";
+import type { BinlogFormat } from "../../binlog/format.ts";
+import type { EventFact } from "../../binlog/grammar.ts";
+import type { Transaction } from "../../transaction/transaction.ts";
+import type { BinlogInput } from "../input/input.ts";
+import { describeHead, type RowsOptions, type RowsOutcome, type Write } from "./print-rows.ts";
+import { ReverseSpool, type SpillFile } from "./reverse-spool.ts";
+import { RowStatements } from "./row-statements.ts";
+import { SqlText } from "./sql-text.ts";
+import { OpenTables } from "./tables.ts";
+import { readTransactions, type TransactionHead, type TransactionSink } from "./transaction-reader.ts";
+
+const FLUSH_BYTES = 256 << 10;
+/** Of a piece: whether the source checked foreign keys in it; undefined for text that it does not matter to. */
+const TAG = { CHECKED: 0, UNCHECKED: 1, EITHER: 2 } as const;
+
+const SETTINGS = `SET NAMES utf8mb4;
+SET SESSION time_zone='+00:00', sql_mode='NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES';
+`;
+const COMMIT = Buffer.from("COMMIT;\n");
+
+/**
+ * The statements that take back every row change of the range, the last first, to `write`. What cannot be taken back (DDL, statements, rows of which the log has too little) is there as
+ * a comment in its place. All of the range is read before the first statement comes: memory is bounded by `openSpill`, which gives room on disk when much has to wait.
+ */
+export async function printUndo(
+  inputs: readonly BinlogInput[],
+  options: RowsOptions,
+  write: Write,
+  openSpill: () => SpillFile,
+): Promise<RowsOutcome> {
+  const spool = new ReverseSpool(openSpill);
+  const collector = new UndoCollector(options, spool);
+  const missing = await readTransactions(inputs, options, collector);
+  collector.finish();
+  await writeBackwards(spool, write);
+  return { ...collector.counts, nameless: [...collector.tables.nameless], missing };
+}
+
+async function writeBackwards(spool: ReverseSpool, write: Write): Promise<void> {
+  const sql = new SqlText();
+  if (spool.length > 0) sql.text(SETTINGS);
+  let checks: number = TAG.EITHER;
+  for (const { bytes, tag } of spool.backwards()) {
+    if (tag !== TAG.EITHER && tag !== checks) {
+      checks = tag;
+      sql.ascii(`SET SESSION foreign_key_checks=${tag === TAG.CHECKED ? 1 : 0};\n`);
+    }
+    sql.bytes(bytes);
+    if (sql.length >= FLUSH_BYTES) await write(sql.take());
+  }
+  if (sql.length > 0) await write(sql.take());
+}
+
+/** Puts a transaction's end first and its begin last, and its rows in between as they come: read backwards it is whole again. */
+class UndoCollector implements TransactionSink {
+  readonly tables: OpenTables;
+  readonly counts = { transactions: 0, rows: 0, statements: 0, notUndone: 0 };
+  readonly #spool: ReverseSpool;
+  readonly #sql = new SqlText();
+  readonly #rows = new RowStatements(this.#sql);
+  #head: TransactionHead | undefined;
+  /** Where the open transaction begins in the spool, and what it has counted. */
+  #from = 0;
+  #rowsBefore = 0;
+  #hasRows = false;
+  #returnsToSavepoint = false;
+  #xid: string | undefined;
+  /** Prepared, not yet committed: places in the spool. */
+  readonly #prepared = new Map<string, { from: number; to: number; head: string }>();
+
+  constructor({ tables = [], only }: RowsOptions, spool: ReverseSpool) {
+    this.tables = new OpenTables(tables, only);
+    this.#spool = spool;
+  }
+
+  begin(head: TransactionHead): void {
+    this.#head = head;
+    this.#from = this.#spool.length;
+    this.#rowsBefore = this.counts.rows;
+    this.#hasRows = false;
+    this.#returnsToSavepoint = false;
+    this.#xid = undefined;
+  }
+
+  opened(xid: string | undefined): void {
+    this.#xid = xid;
+  }
+
+  tableMap(event: Buffer, format: BinlogFormat): void {
+    this.tables.add(event, format);
+  }
+
+  rows(event: Buffer, format: BinlogFormat): void {
+    const table = this.tables.of(event, format);
+    if (table === undefined) return;
+    const { map, plan } = table;
+    if (!this.#hasRows) this.#spool.append(COMMIT, TAG.EITHER);
+    this.#hasRows = true;
+    if (!plan.executable) this.tables.nameless.add(plan.name);
+    const tag = (rowsFlags(event, format) & ROWS_FLAG.NO_FOREIGN_KEY_CHECKS) === 0 ? TAG.CHECKED : TAG.UNCHECKED;
+    const rows = this.#rows;
+    rows.open(event, map, format, plan);
+    while (rows.next()) {
+      this.#sql.truncate(0);
+      if (rows.writeBackward()) {
+        this.counts.rows++;
+        this.#spool.append(this.#sql.view(), tag);
+      } else {
+        rows.writeForward();
+        this.#cannot("its row images hold too little", this.#sql.view().toString("utf8").trimEnd());
+      }
+    }
+  }
+
+  statement(event: Buffer, format: BinlogFormat, fact: EventFact): void {
+    const type = eventType(event);
+    if (type !== EVENT_TYPE.QUERY && type !== EVENT_TYPE.EXECUTE_LOAD_QUERY) return;
+    const query = type === EVENT_TYPE.QUERY ? decodeQuery(event, format) : decodeExecuteLoadQuery(event, format);
+    const text = query.sql.toString("utf8");
+    if (fact === "savepoint") {
+      this.#returnsToSavepoint ||= /^\s*ROLLBACK/i.test(text);
+    } else if (fact === "xa-commit" || fact === "xa-rollback") {
+      this.#endPrepared(/^\s*XA\s+\w+\s+(.*?)[\s;]*$/is.exec(text)?.[1] ?? "", fact === "xa-commit", text);
+    } else if (this.tables.wantsStatement(text)) {
+      this.counts.statements++;
+      this.#cannot("it is a statement", text);
+    }
+  }
+
+  end(ending: Transaction["ending"]): void {
+    if (this.#hasRows && (ending === "rollback" || this.#returnsToSavepoint)) {
+      this.#spool.truncate(this.#from);
+      this.counts.rows = this.#rowsBefore;
+      this.#hasRows = false;
+      this.#cannot("a part of it was rolled back, and the log does not tell which", "the transaction");
+    }
+    if (this.#spool.length > this.#from) {
+      const head = this.#head === undefined ? "" : describeHead(this.#head);
+      this.counts.transactions++;
+      this.#spool.append(Buffer.from(`-- back before ${head}\n${this.#hasRows ? "BEGIN;\n" : ""}`), TAG.EITHER);
+      if (ending === "prepare" && this.#xid !== undefined) {
+        this.#prepared.set(this.#xid, { from: this.#from, to: this.#spool.length, head });
+        this.#spool.skip(this.#from);
+      }
+    }
+    this.#head = undefined;
+  }
+
+  abandon(): void {
+    this.#spool.truncate(this.#from);
+    this.counts.rows = this.#rowsBefore;
+    this.#head = undefined;
+  }
+
+  restart(): void {
+    this.tables.restart();
+  }
+
+  flush(): undefined {}
+
+  /** What is still prepared has changed nothing yet: whoever ends it decides. */
+  finish(): void {
+    for (const [xid, { head }] of this.#prepared) {
+      this.#spool.append(
+        Buffer.from(`-- prepared and not ended here, so not undone: XA ${xid}, ${head}\n`),
+        TAG.EITHER,
+      );
+    }
+  }
+
+  #endPrepared(xid: string, commits: boolean, text: string): void {
+    const prepared = this.#prepared.get(xid);
+    this.#prepared.delete(xid);
+    if (!commits) return;
+    if (prepared === undefined) this.#cannot("it was prepared before the range", text);
+    else this.#spool.repeat(prepared.from, prepared.to);
+  }
+
+  #cannot(why: string, what: string): void {
+    this.counts.notUndone++;
+    this.#spool.append(Buffer.from(`-- cannot be undone, ${why}: ${what.replaceAll("\n", "\n-- ")}\n`), TAG.EITHER);
+  }
+}
