@@ -61,11 +61,12 @@ function look(/** @type {Theme} */ colours) {
   };
 }
 
+/** Half of a day under the first tick of a time axis. */
+const STANDING_SIZE_MIN = 38;
+
 /** Room for the widest label beside an axis that stands. */
 function standingSize(/** @type {uPlot} */ _, /** @type {string[] | null} */ values) {
-  return (
-    12 + Math.max(0, ...(values ?? []).map((value) => Math.max(...value.split("\n").map((line) => textWidth(line)))))
-  );
+  return Math.max(STANDING_SIZE_MIN, ...(values ?? []).map((value) => 12 + textWidth(value)));
 }
 
 /** The axis of values: of numbers, whichever way the chart lies. */
@@ -96,7 +97,7 @@ export function numberAxis(/** @type {Chart} */ chart, /** @type {Theme} */ colo
     scale: "x",
     space: isTime ? 80 : 60,
     size: isTime ? 40 : 28,
-    label: isTime ? `${title} (UTC)`.trim() : title,
+    label: isTime ? (title === "" ? "UTC" : `${title} (UTC)`) : title,
     ...(few
       ? { splits: () => [...xs], filter: (/** @type {uPlot} */ _, /** @type {number[]} */ splits) => splits }
       : steps(chart.x, colours)),
