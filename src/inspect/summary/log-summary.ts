@@ -235,8 +235,9 @@ export class LogSummary {
 }
 
 function tableReport(counts: TableCounts): TableReport {
-  const { insertedAgainInside, insertedAgainAcross, lastTransaction, ...report } = counts;
-  return report;
+  const { schema, table, inserts, updates, deletes, transactions, bytes, savableBytes, emptyUpdates, keyFrom, key } =
+    counts;
+  return { schema, table, inserts, updates, deletes, transactions, bytes, savableBytes, emptyUpdates, keyFrom, key };
 }
 
 const sum = <Item>(items: readonly Item[], of: (item: Item) => number): number =>

@@ -54,7 +54,7 @@ export class RateCurve {
 
   report(spanSeconds: number): RateReport {
     const column = (field: number): number[] => this.#values.filter((_, i) => i % FIELDS === field);
-    const [transactions = [], rows = [], bytes = []] = [column(0), column(1), column(2)];
+    const [transactions, rows, bytes] = [column(0), column(1), column(2)];
     const total = { transactions: sum(transactions), rows: sum(rows), bytes: sum(bytes) };
     const busiest = transactions.reduce((best, value, i) => (value > (transactions[best] ?? 0) ? i : best), 0);
     const per = (load: Load, seconds: number): Load => ({
