@@ -56,9 +56,17 @@ export function mutate(base: Base, others: readonly Base[], prng: Prng): Buffer 
   return prng.next() < 0.06 ? packed(file, prng) : file;
 }
 
+const BEGINS: ReadonlySet<number> = new Set([
+  EVENT_TYPE.GTID,
+  EVENT_TYPE.ANONYMOUS_GTID,
+  EVENT_TYPE.GTID_TAGGED,
+  EVENT_TYPE.MARIADB_GTID,
+]);
+
 /** The first event and some neighbours: many small files show more than a few large ones. */
 function excerpt(events: readonly Buffer[], prng: Prng): Buffer[] {
-  const from = prng.integer(1, events.length);
+  const begins = events.flatMap((event, i) => (BEGINS.has(eventType(event)) ? [i] : []));
+  const from = begins.length > 0 && prng.next() < 0.9 ? pick(prng, begins) : prng.integer(1, events.length);
   return [...events.slice(0, 1), ...events.slice(from, from + prng.integer(1, 40))];
 }
 
@@ -74,8 +82,10 @@ function pick<T>(prng: Prng, items: readonly T[]): T {
 
 /** Whole events left out, repeated, moved, taken from elsewhere, or made up. */
 function rearranged(events: readonly Buffer[], others: readonly Base[], prng: Prng): Buffer[] {
-  const at = prng.integer(0, events.length - 1);
-  const event = events[at] as Buffer;
+  // Without its first event a file is no binlog.
+  const at = prng.integer(prng.next() < 0.05 ? 0 : 1, events.length - 1);
+  const event = events[at];
+  if (event === undefined) return [...events];
   const result = [...events];
   switch (prng.integer(0, 5)) {
     case 0:

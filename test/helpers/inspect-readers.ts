@@ -14,6 +14,8 @@ import type { TableMapEvent } from "../../src/binlog/events/table-map.ts";
 import { findInputs } from "../../src/inspect/input/input.ts";
 import type { BinlogInput } from "../../src/inspect/input/input.ts";
 import { transactionsOf } from "../../src/inspect/input/transactions.ts";
+import { printRows } from "../../src/inspect/rows/print-rows.ts";
+import { printUndo } from "../../src/inspect/rows/print-undo.ts";
 import type { Transaction } from "../../src/transaction/transaction.ts";
 import { scanBinlog } from "./binlog-scan.ts";
 
@@ -34,7 +36,21 @@ export const READERS: Readonly<Record<string, (file: Buffer) => Promise<void>>> 
       for await (const transaction of transactionsOf(inputs, options)) valuesOf(transaction);
     });
   },
+  rows: async (file) => {
+    await withInputs(file, async (inputs) => {
+      await printRows(inputs, { onFault: () => {} }, nowhere);
+    });
+  },
+  undo: async (file) => {
+    await withInputs(file, async (inputs) => {
+      await printUndo(inputs, { onFault: () => {} }, nowhere, () => {
+        throw new Error("a small file's statements need no room on disk");
+      });
+    });
+  },
 };
+
+const nowhere = (): undefined => undefined;
 
 const MAGIC = Buffer.of(0xfe, 0x62, 0x69, 0x6e);
 const CHUNK_BYTES = 5_000;

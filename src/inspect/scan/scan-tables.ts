@@ -1,4 +1,5 @@
 import { ReplicationError } from "../../base/error.ts";
+import { withoutChecksums } from "../../binlog/checksum.ts";
 import { EVENT_TYPE } from "../../binlog/event-type.ts";
 import { decodeTableMap } from "../../binlog/events/table-map.ts";
 import type { BinlogFormat } from "../../binlog/format.ts";
@@ -55,9 +56,10 @@ export class ScanTables {
     const id = tableIdAt(bytes, body, width);
     let known = this.#young.get(id) ?? this.#old.get(id);
     if (known === undefined || !isSame(known, bytes, view, body, end)) {
-      const own = Buffer.from(bytes.subarray(body - format.headerLength, next));
-      const map = decodeTableMap(own, format);
-      const ownBody = own.subarray(format.headerLength, format.headerLength + end - body);
+      // Without its checksum: those inside a compressed transaction have none.
+      const own = Buffer.from(bytes.subarray(body - format.headerLength, end));
+      const map = decodeTableMap(own, withoutChecksums(format));
+      const ownBody = own.subarray(format.headerLength);
       const name = `${map.schema}.${map.table}`;
       known = {
         body: ownBody,
