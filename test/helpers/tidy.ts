@@ -35,6 +35,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   engine: [...STAGES, "copy"],
   inspect: [...TRANSACTIONS, "schema", "schedule", "chart"],
   chart: VALUES,
+  simulate: [...TRANSACTIONS, "schema", "schedule", "chart", "inspect"],
   observe: VALUES,
   sandbox: VALUES,
   http: [...VALUES, "transaction", "engine"],
@@ -43,7 +44,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Folders whose answers depend on their arguments alone: no clock, no timers, no randomness, no I/O. */
-export const PURE_FOLDERS = ["gtid", "binlog", "transaction", "schedule", "chart", "cli/render"] as const;
+export const PURE_FOLDERS = ["gtid", "binlog", "transaction", "schedule", "chart", "simulate", "cli/render"] as const;
 
 /** Reads files of the program itself, whose text is a constant as that of an imported module is. */
 const PART_OF_THE_PROGRAM = "src/chart/browser-code.ts";

@@ -1,0 +1,503 @@
+import { assert } from "../base/assert.ts";
+import { POLICIES, type PolicyName } from "../schedule/policies/policies.ts";
+import type { Policy } from "../schedule/policy.ts";
+import { createScheduler, type SchedulerState, step } from "../schedule/scheduler.ts";
+import type { Run, SchedulerEffect, SchedulerInput } from "../schedule/scheduler-types.ts";
+import { timesAt } from "../schedule/times.ts";
+import type { CostModel } from "./cost-model.ts";
+import { CriticalPath, type CriticalPathReport, type PathNode } from "./critical-path.ts";
+import { EngineThread } from "./engine-thread.ts";
+import { LagCurve, type LagReport } from "./lag-curve.ts";
+import { LockTable } from "./locks.ts";
+import { LogDevice, Machine } from "./machine.ts";
+import { CostSheet, type SimulatedTransaction, type TransactionCosts } from "./simulated-transaction.ts";
+import { type SessionRun, type SessionTimes, TargetSession } from "./target-session.ts";
+
+/** As `src/engine/coordinator.ts` has them. */
+const QUEUE_RUNS = 3;
+const QUEUE_MIN = 2_000;
+const QUEUE_BYTES_MAX = 32 * 1024 * 1024;
+const WINDOW_MAX = 20_000;
+/** As `src/apply/worker-session.ts`: events of one BINLOG statement. */
+const STATEMENT_EVENT_BYTES_MAX = 2 * 1024 * 1024;
+/** As `src/apply/worker.ts`: a commit and the run behind it leave in one piece. */
+const TOGETHER_BYTES_MAX = 32 * 1024;
+/** As `src/engine/lock-breaker.ts`: when the target is asked who waits for whom. */
+const LOCK_BREAK_AFTER_US = 10_000;
+const RETRIES_MAX = 10;
+/** As `src/relay/file-events.ts`: so many bytes are read from the relay log at once, and offered without looking up while there is room. */
+const BATCH_BYTES = 256 * 1024;
+
+export interface CellOptions {
+  policy: PolicyName;
+  workers: number;
+  commitOrder: "preserve" | "relaxed";
+  dependency?: "graph" | "low-water-mark";
+  /** 1: nothing is packed. */
+  packTransactionsMax: number;
+  packBytesMax?: number;
+  packRowsMax?: number;
+  packMsMax?: number;
+  /** Of the writeset policies. */
+  writesetHistory?: number;
+  /** Answers in place of a policy made here: several cells can ask one for the transaction at hand. */
+  answers?: Policy;
+}
+
+/** Seconds of all workers together, by what kept them from applying. */
+export interface Waits {
+  /** Nothing that was there could begin: it depended on what was at work. */
+  dependency: number;
+  /** Executed, and waiting for its turn. */
+  commitOrder: number;
+  /** The engine's thread had not yet come to it. */
+  engine: number;
+  /** Its commit was on the way to the disk. */
+  flush: number;
+  /** Others had the cores. */
+  cores: number;
+  /** Questions and answers on the wire. */
+  network: number;
+  /** Another session had the row; rolled back and tried again. */
+  locks: number;
+  /** Nothing was there. */
+  emptyQueue: number;
+}
+
+export interface CellResult {
+  policy: string;
+  workers: number;
+  commitOrder: "preserve" | "relaxed";
+  /** Transactions of a run at most. */
+  packing: number;
+  transactions: number;
+  rows: number;
+  /** Transactions of the target. */
+  runs: number;
+  flushes: number;
+  lockBreaks: number;
+  predictedSeconds: number;
+  transactionsPerSecond: number;
+  /** Executing or committing, over the whole time. */
+  meanBusyWorkers: number;
+  waits: Waits;
+  /** Seconds in which a worker's session computed. */
+  workSeconds: number;
+  engineCpuSeconds: number;
+  targetCpuSeconds: number;
+  criticalPath: CriticalPathReport;
+  lag: LagReport;
+}
+
+/** A transaction above the low-water mark. */
+interface Held {
+  transaction: SimulatedTransaction;
+  costs: TransactionCosts;
+}
+
+/** A run at work, by worker. */
+interface AtWork {
+  run: Run;
+  executeNode: PathNode;
+  commitNode: PathNode | undefined;
+}
+
+/**
+ * One setting of the engine, applying a backlog on the virtual machine: the product's own scheduler, with this class in the place of the engine's coordinator, and sessions of the virtual target in
+ * the place of the workers. It is given one transaction after the other, and goes on with virtual time exactly until it would read the next: so its memory is the queue's, however long the log.
+ */
+export class Cell {
+  readonly #options: CellOptions;
+  readonly #sheet: CostSheet;
+  readonly #machine: Machine;
+  readonly #engine: EngineThread;
+  readonly #device: LogDevice;
+  readonly #locks = new LockTable<TargetSession>();
+  readonly #sessions: TargetSession[] = [];
+  readonly #policy: Policy;
+  #scheduler: SchedulerState | undefined;
+  readonly #inputs: SchedulerInput[] = [];
+  #stepping = false;
+  /** What the source's log has next; undefined: it is not yet told. */
+  #offered: SimulatedTransaction | undefined;
+  /** The feed waits for: being told what comes next, or room in the queue. */
+  #feed: "source" | "room" | "busy" = "source";
+  /** Offered of what was read at once. */
+  #batchBytes = 0;
+  readonly #held = new Map<number, Held>();
+  #heldBytes = 0;
+  /** The low-water mark, as far as its transactions were let go. */
+  #passed = 0;
+  readonly #atWork: (AtWork | undefined)[] = [];
+  /** Runs that are encoded while the one before them is at work. */
+  readonly #prepared = new Set<number>();
+  readonly #path = new CriticalPath();
+  readonly #lag = new LagCurve();
+  /** What let the scheduler say what it says now, and what let the feed go on. */
+  #trigger: PathNode | undefined;
+  #feedCause: PathNode | undefined;
+  #transactions = 0;
+  #rows = 0;
+  #runs = 0;
+  #lastCommitUs = 0;
+
+  /** `costs`: a sheet can be shared by cells that are fed the same transactions in turn. */
+  constructor(options: CellOptions, costs: CostModel | CostSheet) {
+    this.#options = options;
+    this.#sheet = costs instanceof CostSheet ? costs : new CostSheet(costs);
+    const { cores, cpuFactor, roundTripUs, flushUs, flushKbUs, target } = this.#sheet.costs;
+    this.#machine = new Machine(cores, cpuFactor);
+    this.#engine = new EngineThread(this.#machine);
+    this.#device = new LogDevice(this.#machine, flushUs, flushKbUs);
+    const historySize = options.writesetHistory ?? 25_000;
+    const packed = options.packTransactionsMax > 1 && options.commitOrder === "preserve";
+    this.#policy = options.answers ?? POLICIES[options.policy].make({ historySize, packed });
+    for (let worker = 0; worker < options.workers; worker++) {
+      const session = new TargetSession(
+        this.#machine,
+        this.#device,
+        this.#locks,
+        { roundTripUs, commitUs: target.commitUs, rollbackPart: target.rollbackPart },
+        {
+          executed: () => this.#answered(() => this.#executed(worker)),
+          committed: () => this.#answered(() => this.#committed(worker)),
+          rolledBack: () => this.#answered(() => this.#rolledBack(worker)),
+          blocked: () => this.#blocked(worker),
+        },
+      );
+      this.#sessions.push(session);
+    }
+  }
+
+  /** The next transaction of the log, in order. */
+  push(transaction: SimulatedTransaction): void {
+    assert(this.#offered === undefined, "one transaction at a time");
+    if (this.#scheduler === undefined) this.#start(transaction.scheduler.ordinal - 1);
+    this.#offered = transaction;
+    this.#goOn();
+    while (this.#feed !== "source") assert(this.#machine.advance(), "while the queue is full something is at work");
+  }
+
+  /** The log has no more. */
+  end(): CellResult {
+    while (this.#machine.advance()) {
+      // Until nothing is at work any more.
+    }
+    assert(this.#held.size === 0, "at the end everything is committed");
+    return this.#result();
+  }
+
+  #start(startAfter: number): void {
+    this.#passed = startAfter;
+    const { workers, commitOrder, dependency, packTransactionsMax, packBytesMax, packRowsMax, packMsMax } =
+      this.#options;
+    this.#scheduler = createScheduler({
+      startAfter,
+      workers,
+      policy: this.#policy,
+      commitOrder,
+      dependency: dependency ?? "graph",
+      packTransactionsMax,
+      packBytesMax: packBytesMax ?? 2 * 1024 * 1024,
+      packRowsMax: packRowsMax ?? 2_000,
+      packMsMax: packMsMax ?? 500,
+      retriesMax: RETRIES_MAX,
+      resolvesConflicts: false,
+    });
+    for (let worker = 0; worker < workers; worker++) this.#tell({ type: "worker-ready", worker }, undefined);
+  }
+
+  get #state(): SchedulerState {
+    assert(this.#scheduler !== undefined, "the first transaction starts the scheduler");
+    return this.#scheduler;
+  }
+
+  /** The feed: as long as there is room it receives, assembles and offers. */
+  #goOn(): void {
+    if (!this.#hasRoom()) {
+      this.#feed = "room";
+      return;
+    }
+    const transaction = this.#offered;
+    if (transaction === undefined) {
+      this.#feed = "source";
+      return;
+    }
+    this.#feed = "busy";
+    this.#offered = undefined;
+    const costs = this.#sheet.of(transaction);
+    const us = costs.engineUs + (this.#policy.needsWriteset ? costs.writesetUs : 0);
+    const done = (): void => this.#offer(transaction, costs);
+    this.#batchBytes += transaction.scheduler.bytes;
+    if (this.#batchBytes < BATCH_BYTES) this.#engine.follow(us, done);
+    else {
+      this.#batchBytes = 0;
+      this.#engine.add(us, done);
+    }
+  }
+
+  #hasRoom(): boolean {
+    const { window } = this.#state;
+    return (
+      window.pendingTransactions < Math.max(QUEUE_MIN, QUEUE_RUNS * this.#options.packTransactionsMax) &&
+      window.size < WINDOW_MAX &&
+      window.pendingBytes < QUEUE_BYTES_MAX &&
+      this.#heldBytes < 2 * QUEUE_BYTES_MAX
+    );
+  }
+
+  #offer(transaction: SimulatedTransaction, costs: TransactionCosts): void {
+    const { ordinal, bytes } = transaction.scheduler;
+    this.#held.set(ordinal, { transaction, costs });
+    this.#heldBytes += bytes;
+    this.#tell({ type: "transaction", transaction: transaction.scheduler }, undefined, transaction);
+    this.#goOn();
+  }
+
+  #tell(input: SchedulerInput, trigger: PathNode | undefined, arrived?: SimulatedTransaction): void {
+    this.#inputs.push(input);
+    if (this.#stepping) return;
+    this.#stepping = true;
+    this.#trigger = trigger;
+    for (let next = this.#inputs.shift(); next !== undefined; next = this.#inputs.shift()) {
+      const effects = step(this.#state, next, this.#machine.nowUs / 1000);
+      if (effects.length === 0) continue;
+      if (arrived !== undefined) {
+        this.#trigger = this.#path.add("feed", this.#feedCause, [arrived], this.#machine.nowUs);
+        this.#trigger.endUs = this.#machine.nowUs;
+      }
+      for (const effect of effects) this.#carryOut(effect);
+    }
+    this.#stepping = false;
+  }
+
+  #carryOut(effect: SchedulerEffect): void {
+    switch (effect.type) {
+      case "execute":
+        return this.#execute(effect.worker, effect.run);
+      case "prepare":
+        this.#prepared.add(effect.run.id);
+        this.#engine.follow(this.#buildUs(effect.run), () => {});
+        return;
+      case "commit":
+        return this.#commit(effect.worker, effect.run, effect.next);
+      case "rollback":
+        this.#session(effect.worker).rollback();
+        return;
+      case "advance":
+        return this.#advance();
+      case "wake":
+        this.#machine.sleep(effect.atMs * 1000 - this.#machine.nowUs, {
+          resume: () => this.#tell({ type: "tick" }, this.#trigger),
+        });
+        return;
+      case "halt":
+        assert(false, `nothing fails for good in a simulation: ${effect.reason}`);
+        return;
+      case "retire":
+      case "drained":
+        return;
+    }
+  }
+
+  #execute(worker: number, run: Run): void {
+    const session = this.#session(worker);
+    this.#atWork[worker] = { run, executeNode: this.#begin(run, this.#trigger), commitNode: undefined };
+    this.#engine.follow(this.#buildUs(run) + this.#sheet.costs.engine.commandUs, () =>
+      session.execute(this.#sessionRun(run)),
+    );
+  }
+
+  #commit(worker: number, run: Run, next: Run | undefined): void {
+    const { commandUs } = this.#sheet.costs.engine;
+    const session = this.#session(worker);
+    const atWork = this.#atWork[worker];
+    assert(atWork !== undefined, "who commits is at work");
+    atWork.commitNode = this.#path.add(
+      "commit",
+      this.#trigger ?? atWork.executeNode,
+      this.#of(run),
+      this.#machine.nowUs,
+    );
+    if (next === undefined) {
+      this.#engine.follow(commandUs, () => session.commit());
+      return;
+    }
+    const buildUs = this.#prepared.delete(next.id) ? 0 : this.#buildUs(next);
+    const sessionRun = this.#sessionRun(next);
+    if (next.bytes <= TOGETHER_BYTES_MAX) {
+      this.#engine.follow(commandUs + buildUs, () => {
+        session.commit();
+        session.execute(sessionRun);
+      });
+    } else {
+      this.#engine.follow(commandUs, () => session.commit());
+      this.#engine.follow(commandUs + buildUs, () => session.execute(sessionRun));
+    }
+    this.#nexts[worker] = next;
+  }
+
+  /** What goes on behind a commit that was sent. */
+  readonly #nexts: (Run | undefined)[] = [];
+
+  #begin(run: Run, cause: PathNode | undefined): PathNode {
+    this.#runs++;
+    return this.#path.add("execute", cause, this.#of(run), this.#machine.nowUs);
+  }
+
+  #answered(done: () => void): void {
+    this.#engine.add(this.#sheet.costs.engine.answerUs, done);
+  }
+
+  #executed(worker: number): void {
+    const atWork = this.#atWork[worker];
+    assert(atWork !== undefined, "who has executed is at work");
+    atWork.executeNode.endUs = this.#machine.nowUs;
+    this.#tell({ type: "executed", worker }, atWork.executeNode);
+  }
+
+  #committed(worker: number): void {
+    const atWork = this.#atWork[worker];
+    const node = atWork?.commitNode;
+    assert(atWork !== undefined && node !== undefined, "who has committed was at work");
+    node.endUs = this.#machine.nowUs;
+    this.#lastCommitUs = this.#machine.nowUs;
+    this.#path.committed(node);
+    const next = this.#nexts[worker];
+    this.#nexts[worker] = undefined;
+    this.#atWork[worker] =
+      next === undefined ? undefined : { run: next, executeNode: this.#begin(next, node), commitNode: undefined };
+    this.#tell({ type: "committed", worker }, node);
+  }
+
+  #rolledBack(worker: number): void {
+    const reason = "rolled back for an earlier one";
+    this.#nexts[worker] = undefined;
+    this.#tell({ type: "failed", worker, retry: "now", isConflict: false, reason }, this.#atWork[worker]?.executeNode);
+  }
+
+  /** A lock that an earlier one has comes by itself; for that of a later one the lock breaker looks after a while. */
+  #blocked(worker: number): void {
+    const session = this.#session(worker);
+    const { blockedRun } = session;
+    const look = (): void => {
+      if (session.blockedRun !== blockedRun) return;
+      const blockers = session.blockers.map((other) => this.#sessions.indexOf(other));
+      this.#tell({ type: "lock-wait", waiter: worker, blockers }, this.#atWork[worker]?.executeNode);
+      this.#machine.sleep(LOCK_BREAK_AFTER_US, { resume: look });
+    };
+    this.#machine.sleep(LOCK_BREAK_AFTER_US, { resume: look });
+  }
+
+  #advance(): void {
+    const { lowWater } = this.#state.window;
+    while (this.#passed < lowWater) {
+      const held = this.#held.get(++this.#passed);
+      if (held === undefined) continue;
+      this.#held.delete(this.#passed);
+      const { scheduler, committedAtUs } = held.transaction;
+      this.#heldBytes -= scheduler.bytes;
+      this.#transactions++;
+      this.#rows += scheduler.rows;
+      this.#lag.passed(committedAtUs);
+    }
+    this.#lag.advanced(this.#machine.nowUs);
+    if (this.#feed !== "room") return;
+    this.#feedCause = this.#trigger;
+    this.#goOn();
+  }
+
+  #buildUs(run: Run): number {
+    const { runUs, encodeKbUs } = this.#sheet.costs.engine;
+    return runUs + (run.bytes / 1024) * encodeKbUs;
+  }
+
+  #sessionRun({ ordinals, bytes }: Run): SessionRun {
+    let executeUs = this.#sheet.costs.target.runUs;
+    const keys: number[] = [];
+    for (const ordinal of ordinals) {
+      const held = this.#held.get(ordinal);
+      if (held === undefined) continue;
+      executeUs += held.costs.targetUs;
+      const { writeset } = held.transaction.scheduler;
+      if (this.#policy.speculative && writeset !== undefined) for (const key of writeset.writes) keys.push(key);
+    }
+    const extraRoundTrips = Math.floor(bytes / STATEMENT_EVENT_BYTES_MAX);
+    return { executeUs, kb: bytes / 1024, extraRoundTrips, keys };
+  }
+
+  #of(run: Run): SimulatedTransaction[] {
+    const transactions: SimulatedTransaction[] = [];
+    for (const ordinal of run.ordinals) {
+      const held = this.#held.get(ordinal);
+      if (held !== undefined) transactions.push(held.transaction);
+    }
+    return transactions;
+  }
+
+  #session(worker: number): TargetSession {
+    const session = this.#sessions[worker];
+    assert(session !== undefined, "the scheduler knows only workers that exist");
+    return session;
+  }
+
+  #result(): CellResult {
+    const { policy, workers, commitOrder, packTransactionsMax } = this.#options;
+    const { startUs, workerStartUs } = this.#sheet.costs;
+    const predictedSeconds = (this.#lastCommitUs + startUs + workers * workerStartUs) / 1e6;
+    const { busySeconds, waits, workSeconds } = this.#spent();
+    return {
+      policy,
+      workers,
+      commitOrder,
+      packing: packTransactionsMax,
+      transactions: this.#transactions,
+      rows: this.#rows,
+      runs: this.#runs,
+      flushes: this.#device.flushes,
+      lockBreaks: this.#scheduler?.lockBreaks ?? 0,
+      predictedSeconds,
+      transactionsPerSecond: predictedSeconds === 0 ? 0 : this.#transactions / predictedSeconds,
+      meanBusyWorkers: this.#lastCommitUs === 0 ? 0 : busySeconds / (this.#lastCommitUs / 1e6),
+      waits,
+      workSeconds,
+      engineCpuSeconds: this.#engine.computedUs / 1e6,
+      targetCpuSeconds: (this.#machine.computedUs - this.#engine.computedUs) / 1e6,
+      criticalPath: this.#path.report(),
+      lag: this.#lag.report(),
+    };
+  }
+
+  /** By the scheduler's own times, as `abreast status` shows them, and by what the sessions met while they were at work. */
+  #spent(): { busySeconds: number; workSeconds: number; waits: Waits } {
+    const session: SessionTimes = { computing: 0, cores: 0, network: 0, flush: 0, lock: 0 };
+    for (const { times } of this.#sessions) {
+      for (const name of Object.keys(session) as (keyof SessionTimes)[]) session[name] += times[name] / 1e6;
+    }
+    const ms = { busy: 0, dependency: 0, event: 0, precedingCommit: 0, retry: 0 };
+    for (const worker of this.#sessions.keys()) {
+      if (this.#scheduler === undefined) break;
+      const times = timesAt(this.#scheduler, worker, this.#lastCommitUs / 1000);
+      ms.busy += times.executing + times.committing;
+      ms.dependency += times.dependency;
+      ms.event += times.event;
+      ms.precedingCommit += times.precedingCommit;
+      ms.retry += times.retry;
+    }
+    const met = session.computing + session.cores + session.network + session.flush + session.lock;
+    return {
+      busySeconds: ms.busy / 1000,
+      workSeconds: session.computing,
+      waits: {
+        dependency: ms.dependency / 1000,
+        commitOrder: ms.precedingCommit / 1000,
+        engine: Math.max(0, ms.busy / 1000 - met),
+        flush: session.flush,
+        cores: session.cores,
+        network: session.network,
+        locks: session.lock + ms.retry / 1000,
+        emptyQueue: ms.event / 1000,
+      },
+    };
+  }
+}

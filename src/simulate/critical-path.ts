@@ -1,0 +1,178 @@
+import { assert } from "../base/assert.ts";
+import type { SimulatedTransaction } from "./simulated-transaction.ts";
+
+/** What a stretch of the path is: the feed brings a transaction, a run is executed, or committed. */
+export type PathKind = "feed" | "execute" | "commit";
+
+/** A stretch of time in which one thing was done, and the thing that had to end before it could begin. */
+export interface PathNode {
+  kind: PathKind;
+  cause: PathNode | undefined;
+  transactions: readonly SimulatedTransaction[];
+  beginUs: number;
+  /** 0: not ended. */
+  endUs: number;
+  /** Counted into the report already; nothing before it is remembered. */
+  isFolded: boolean;
+}
+
+/** What holds everybody up, by its part of the whole time. */
+export interface PathPart {
+  name: string;
+  seconds: number;
+  share: number;
+}
+
+export interface CriticalPathReport {
+  seconds: number;
+  /** Where the time went, along the path. */
+  kinds: Readonly<Record<PathKind, number>>;
+  /** Stretches that began when another run was committed on which they depended, and how many seconds those that they waited for took. */
+  dependencies: { waits: number; seconds: number };
+  /** The first transaction of a run stands for the run. */
+  transactions: readonly (PathPart & { transactions: number })[];
+  /** Of execution, in proportion to the bytes of each table. */
+  tables: readonly PathPart[];
+  /** Hashes of keys that one run had changed and the next one waited for. */
+  keys: readonly (PathPart & { table: string; hash: number })[];
+}
+
+/** How many stretches are remembered before the older half of them is counted. More than there can be transactions above the low-water mark. */
+const REMEMBERED_MAX = 50_000;
+/** Names that are told, and that are kept meanwhile. */
+const TOLD_MAX = 10;
+const KEPT_MAX = 2_000;
+
+interface Tally {
+  seconds: number;
+  transactions: number;
+  table: string;
+}
+
+/**
+ * The chain of things that had to happen one after the other, from the last commit back: each stretch has the one whose end let it begin. Shortening anything that is not on it changes
+ * nothing. Bounded: what lies far back is common to all that may come, so it is counted and forgotten.
+ */
+export class CriticalPath {
+  #last: PathNode | undefined;
+  #remembered = 0;
+  readonly #kinds = { feed: 0, execute: 0, commit: 0 };
+  readonly #dependencies = { waits: 0, seconds: 0 };
+  readonly #transactions = new Map<string, Tally>();
+  readonly #tables = new Map<string, Tally>();
+  readonly #keys = new Map<string, Tally>();
+
+  add(
+    kind: PathKind,
+    cause: PathNode | undefined,
+    transactions: readonly SimulatedTransaction[],
+    beginUs: number,
+  ): PathNode {
+    if (++this.#remembered > REMEMBERED_MAX) this.#forget();
+    return { kind, cause, transactions, beginUs, endUs: 0, isFolded: false };
+  }
+
+  committed(node: PathNode): void {
+    this.#last = node;
+  }
+
+  report(): CriticalPathReport {
+    for (let node = this.#last; node !== undefined && !node.isFolded; node = node.cause) this.#fold(node);
+    const seconds = this.#kinds.feed + this.#kinds.execute + this.#kinds.commit;
+    const told = (tallies: Map<string, Tally>): (PathPart & Tally)[] =>
+      heaviest(tallies, TOLD_MAX).map(([name, tally]) => ({
+        name,
+        share: seconds === 0 ? 0 : tally.seconds / seconds,
+        ...tally,
+      }));
+    return {
+      seconds,
+      kinds: this.#kinds,
+      dependencies: this.#dependencies,
+      transactions: told(this.#transactions).map(({ name, seconds, share, transactions }) => ({
+        name,
+        seconds,
+        share,
+        transactions,
+      })),
+      tables: told(this.#tables).map(({ name, seconds, share }) => ({ name, seconds, share })),
+      keys: told(this.#keys).map(({ name, seconds, share, table }) => ({
+        name: `${table}, hash ${name}`,
+        seconds,
+        share,
+        table,
+        hash: Number(name),
+      })),
+    };
+  }
+
+  /** Counts the older half, as seen from the last commit. */
+  #forget(): void {
+    let node = this.#last;
+    for (let steps = 0; node !== undefined && steps < REMEMBERED_MAX / 2; steps++) node = node.cause;
+    this.#remembered = REMEMBERED_MAX / 2;
+    const newest = node;
+    for (; node !== undefined && !node.isFolded; node = node.cause) this.#fold(node);
+    if (newest !== undefined) newest.cause = undefined;
+  }
+
+  #fold(node: PathNode): void {
+    assert(!node.isFolded, "a stretch is counted once");
+    node.isFolded = true;
+    const { kind, cause, transactions } = node;
+    const us = Math.max(0, node.endUs - (cause?.endUs ?? 0));
+    this.#kinds[kind] += us / 1e6;
+    const [first] = transactions;
+    if (first === undefined || kind === "feed") return;
+    count(this.#transactions, first.name, us, transactions.length, "");
+    if (kind !== "execute") return;
+    this.#countTables(transactions, us);
+    if (cause !== undefined && cause.kind === "commit") this.#countKey(cause, node, us);
+  }
+
+  #countTables(transactions: readonly SimulatedTransaction[], us: number): void {
+    let bytes = 0;
+    for (const { rows } of transactions) for (const table of rows) bytes += table.bytes;
+    if (bytes === 0) return;
+    for (const { rows } of transactions) {
+      for (const table of rows) count(this.#tables, table.table, (us * table.bytes) / bytes, 1, "");
+    }
+  }
+
+  /** The first key of `after` that `before` has too. */
+  #countKey(before: PathNode, after: PathNode, us: number): void {
+    const written = new Set<number>();
+    for (const { scheduler } of before.transactions) {
+      for (const hash of scheduler.writeset?.writes ?? []) written.add(hash);
+    }
+    if (written.size === 0) return;
+    for (const { scheduler, rows } of after.transactions) {
+      const hash = scheduler.writeset?.writes.find((candidate) => written.has(candidate));
+      if (hash === undefined) continue;
+      this.#dependencies.waits++;
+      this.#dependencies.seconds += us / 1e6;
+      const tables = new Set(before.transactions.flatMap((transaction) => transaction.rows.map(({ table }) => table)));
+      const table = rows.map((row) => row.table).filter((name) => tables.has(name));
+      count(this.#keys, String(hash), us, 1, table.join(" or "));
+      return;
+    }
+  }
+}
+
+function count(tallies: Map<string, Tally>, name: string, us: number, transactions: number, table: string): void {
+  const tally = tallies.get(name);
+  if (tally !== undefined) {
+    tally.seconds += us / 1e6;
+    tally.transactions += transactions;
+    return;
+  }
+  if (tallies.size >= KEPT_MAX) {
+    const kept = heaviest(tallies, KEPT_MAX / 2);
+    tallies.clear();
+    for (const [name, tally] of kept) tallies.set(name, tally);
+  }
+  tallies.set(name, { seconds: us / 1e6, transactions, table });
+}
+
+const heaviest = (tallies: Map<string, Tally>, max: number): [string, Tally][] =>
+  [...tallies].sort(([, a], [, b]) => b.seconds - a.seconds).slice(0, max);
