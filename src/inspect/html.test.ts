@@ -100,7 +100,7 @@ test("of thousands of tables a page lists the ones with the most changes, and sa
     .flat()
     .map((table, index) => ({ ...table, schema: "shop", table: `t${index}`, inserts: index, updates: 0, deletes: 0 }));
   const html = inspectPage(sampleReport({ tables, tablesLeftOut: 7 }));
-  expect(textsOf(html, "p")).toContain("200 of 3,007.");
+  expect(textsOf(html, "p")).toContainEqual(expect.stringMatching(/^200 of 3,007\. /));
   expect(textsOf(html, "td")).toContain("shop.t2999");
   expect(textsOf(html, "td")).not.toContain("shop.t2799");
   expect(Buffer.byteLength(html)).toBeLessThan(250_000);

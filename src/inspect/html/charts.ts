@@ -88,10 +88,10 @@ export function sizeChart({ small, medium, large, bulk }: SizeClasses): Chart {
   return {
     kind: "bars",
     title: "Transactions by size",
-    note: `${formatCount(bulk)} of the medium ones change 1,000 rows and more.`,
-    x: { title: "changed rows", unit: "text" },
+    note: `Small: below 100 changed rows. Large: 100,000 rows, or 64 MiB, and more. ${formatCount(bulk)} of the medium ones change 1,000 rows and more.`,
+    x: { title: "size", unit: "text" },
     y: { title: "transactions", unit: "count" },
-    xs: ["small: below 100", "medium", "large: from 100,000, or 64 MiB"],
+    xs: ["small", "medium", "large"],
     series: [{ name: "transactions", values: [small, medium, large] }],
   };
 }

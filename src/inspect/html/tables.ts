@@ -2,7 +2,7 @@ import type { PageTable } from "../../chart/page.ts";
 import { formatBytes, formatCount, formatDuration } from "../../base/units.ts";
 import type { ParallelismReport } from "../parallelism/parallelism.ts";
 import type { InspectReport, StatementReport, TableReport, TransactionReport } from "../report.ts";
-import { cutNote, percent, place, ROWS_MAX, rowsOf, tableName, when } from "./words.ts";
+import { percent, place, ROWS_MAX, rowsOf, tableName, when } from "./words.ts";
 
 const KEY_FROM: Readonly<Record<TableReport["keyFrom"], string>> = {
   schema: "",
@@ -36,11 +36,14 @@ export function tableTable({ tables, tablesLeftOut }: InspectReport): PageTable[
         ["deletes", "right", ({ deletes }) => formatCount(deletes)],
         ["transactions", "right", ({ transactions }) => formatCount(transactions)],
         ["log", "right", ({ bytes }) => formatBytes(bytes)],
-        ["saved by minimal images", "right", ({ savableBytes }) => formatBytes(savableBytes)],
-        ["updates of nothing", "right", ({ emptyUpdates }) => formatCount(emptyUpdates)],
+        ["savable", "right", ({ savableBytes }) => formatBytes(savableBytes)],
+        ["empty updates", "right", ({ emptyUpdates }) => formatCount(emptyUpdates)],
         ["key", "left", ({ key, keyFrom }) => `${key === null ? "" : key.join(", ")}${KEY_FROM[keyFrom]}`],
       ],
-      tables.length + tablesLeftOut,
+      {
+        all: tables.length + tablesLeftOut,
+        note: "Savable are column values that minimal row images (binlog_row_image=MINIMAL) would leave out; empty are updates that change nothing.",
+      },
     ),
   ];
 }
@@ -48,8 +51,10 @@ export function tableTable({ tables, tablesLeftOut }: InspectReport): PageTable[
 export function parallelismTable({ policies }: ParallelismReport): PageTable[] {
   if (policies.length === 0) return [];
   return [
-    {
-      ...list("Policies", policies, [
+    list(
+      "Policies",
+      policies,
+      [
         ["policy", "left", ({ policy }) => policy],
         ["mean", "right", ({ meanReady }) => meanReady.toFixed(1)],
         ["95th percentile", "right", ({ p95Ready }) => formatCount(p95Ready)],
@@ -63,9 +68,9 @@ export function parallelismTable({ policies }: ParallelismReport): PageTable[] {
               .map(([reason, count]) => `${reason} ${formatCount(count)}`)
               .join(", "),
         ],
-      ]),
-      note: "The longest chain: the most transactions of which each had to wait for the one before.",
-    },
+      ],
+      { note: "The longest chain: the most transactions of which each had to wait for the one before." },
+    ),
   ];
 }
 
@@ -103,23 +108,25 @@ export function statementTables({ ddl, ddlCount, statements, statementCount }: I
               ["position", "left", place],
               ["GTID", "left", ({ gtid }) => gtid ?? ""],
             ],
-            count,
+            { all: count },
           ),
         ];
   return [...table("DDL", ddl, ddlCount), ...table("Changes logged as statements", statements, statementCount)];
 }
 
 export function patternTables({ patterns: { hotRows, deleteThenInsert } }: InspectReport): PageTable[] {
-  const hot: PageTable = {
-    ...list("Hot rows", hotRows, [
+  const hot = list(
+    "Hot rows",
+    hotRows,
+    [
       ["table", "left", ({ table }) => table],
       ["key", "left", ({ key, guessed }) => (guessed ? `${key} (a guess)` : key)],
       ["changes", "right", ({ count }) => formatCount(count)],
       ["at most", "right", ({ countMax }) => formatCount(countMax)],
       ["of all", "right", ({ share }) => percent(share)],
-    ]),
-    note: "The rows that are changed most. Transactions that change the same row cannot be applied side by side.",
-  };
+    ],
+    { note: "The rows that are changed most. Transactions that change the same row cannot be applied side by side." },
+  );
   const again = list("Deleted and inserted again", deleteThenInsert.tables, [
     ["table", "left", tableName],
     ["rows", "right", ({ count }) => formatCount(count)],
@@ -138,7 +145,7 @@ export function gtidTable({ gtids: { gaps, gapCount } }: InspectReport): PageTab
         ["from", "right", ({ from }) => from],
         ["to", "right", ({ to }) => to],
       ],
-      gapCount,
+      { all: gapCount },
     ),
   ];
 }
@@ -170,13 +177,17 @@ function list<Item>(
   title: string,
   items: readonly Item[],
   columns: readonly Column<Item>[],
-  all = items.length,
+  { all = items.length, note }: { all?: number; note?: string } = {},
 ): PageTable {
   const shown = items.slice(0, ROWS_MAX);
+  const notes = [
+    ...(all > shown.length ? [`${formatCount(shown.length)} of ${formatCount(all)}.`] : []),
+    ...(note === undefined ? [] : [note]),
+  ];
   return {
     kind: "table",
     title,
-    ...cutNote(shown.length, all),
+    ...(notes.length > 0 ? { note: notes.join(" ") } : {}),
     columns: columns.map(([column, align]) => ({ title: column, align })),
     rows: shown.map((item) => columns.map(([, , cell]) => cell(item))),
   };

@@ -1,4 +1,4 @@
-import { formatCount, formatDuration } from "../../base/units.ts";
+import { formatDuration } from "../../base/units.ts";
 import type { StatementReport, TableReport } from "../report.ts";
 
 /** How many of the longest lists a page shows: it is for reading, and the JSON has them all. */
@@ -46,9 +46,4 @@ export function shortStatement({ text }: StatementReport): string {
     .split(/\s+/);
   const short = words.slice(0, 3).join(" ");
   return short.length > 32 ? `${short.slice(0, 31)}…` : short;
-}
-
-/** A note about what a list leaves out, and nothing where it is whole. */
-export function cutNote(shown: number, all: number): { note?: string } {
-  return all > shown ? { note: `${formatCount(shown)} of ${formatCount(all)}.` } : {};
 }
