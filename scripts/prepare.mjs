@@ -1,5 +1,5 @@
 // Makes a checkout runnable: `npm ci` when node_modules is missing or older than the lock file, `tsc` when a source is newer than the last good build.
-// In an installed package there is no src/ folder and nothing to do. What it does goes to stderr, so that stdout stays the command's own.
+// An installed package has no tsconfig.build.json, and there is nothing to do. What it does goes to stderr, so that stdout stays the command's own.
 import { spawnSync } from "node:child_process";
 import {
   existsSync,
@@ -22,7 +22,7 @@ const stampFile = path.join(root, "dist", ".built");
 
 /** `build: false` only installs: vitest runs the sources themselves. */
 export async function prepare({ build: wantsBuild } = { build: true }) {
-  if (!existsSync(path.join(root, "src"))) return;
+  if (!existsSync(path.join(root, "tsconfig.build.json"))) return;
   if (!mustInstall() && !(wantsBuild && mustBuild())) return;
   await lock();
   try {
