@@ -36,11 +36,25 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   inspect: [...TRANSACTIONS, "schema", "schedule", "chart"],
   chart: VALUES,
   simulate: [...TRANSACTIONS, "schema", "schedule", "chart", "inspect"],
+  calibrate: [...TARGET, "relay", "schedule", "apply", "engine", "simulate"],
   observe: VALUES,
   sandbox: VALUES,
   http: [...VALUES, "transaction", "engine"],
-  bench: [...STAGES, "copy", "verify", "preflight", "engine", "observe", "sandbox"],
-  cli: [...STAGES, "copy", "verify", "preflight", "engine", "observe", "sandbox", "http", "bench", "inspect"],
+  bench: [...STAGES, "copy", "verify", "preflight", "engine", "observe", "sandbox", "inspect", "simulate", "calibrate"],
+  cli: [
+    ...STAGES,
+    "copy",
+    "verify",
+    "preflight",
+    "engine",
+    "observe",
+    "sandbox",
+    "http",
+    "bench",
+    "inspect",
+    "simulate",
+    "calibrate",
+  ],
 };
 
 /** Folders whose answers depend on their arguments alone: no clock, no timers, no randomness, no I/O. */
