@@ -56,13 +56,20 @@ export async function printRows(
   return { ...printer.counts, notUndone: 0, nameless: [...printer.tables.nameless], missing };
 }
 
+let latestSecond = Number.NaN;
+let latestSecondText = "";
+
 /** `3e11…:23  2026-11-30 03:12:07.123456  binlog.000003:1234`, what stands over a transaction. */
 export function describeHead({ id, start, committedAtUs }: TransactionHead): string {
-  const at = new Date(Math.floor(committedAtUs / 1000)).toISOString().slice(0, 19).replace("T", " ");
+  const second = Math.floor(committedAtUs / 1_000_000);
+  if (second !== latestSecond) {
+    latestSecond = second;
+    latestSecondText = new Date(second * 1000).toISOString().slice(0, 19).replace("T", " ");
+  }
   const micros = committedAtUs % 1_000_000;
   const fraction = micros === 0 ? "" : `.${String(micros).padStart(6, "0")}`;
   const name = id.kind === "anonymous" ? "" : `${describeId(id)}  `;
-  return `${name}${at}${fraction}  ${start.file}:${start.position}`;
+  return `${name}${latestSecondText}${fraction}  ${start.file}:${start.position}`;
 }
 
 class RowsPrinter implements TransactionSink {

@@ -14,6 +14,8 @@ import type { SqlText } from "./sql-text.ts";
 /** Zero is a value of an AUTO_INCREMENT column, days that no calendar has are values too, and a value that a column cannot hold cannot come. */
 const ROWS_SQL_MODE = "'NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES'";
 
+const CHECKS = ROWS_FLAG.NO_FOREIGN_KEY_CHECKS | ROWS_FLAG.RELAXED_UNIQUE_CHECKS | ROWS_FLAG.NO_CHECK_CONSTRAINT_CHECKS;
+
 const COMMENT = /\s(?:--|#)|\/\*/;
 
 /**
@@ -25,6 +27,8 @@ export class SessionText {
   readonly #sql: SqlText;
   readonly #values = new Map<string, string>();
   #schema: string | undefined;
+  /** The session is as rows with these flags need it. */
+  #rowsFlags: number | undefined;
   /** INSERT_ID, user variables and the like, for the next statement. */
   #before: string[] = [];
 
@@ -34,7 +38,9 @@ export class SessionText {
 
   /** What literals of rows need, and what the source checked when it changed these. */
   forRows(event: Buffer, format: BinlogFormat): void {
-    const flags = rowsFlags(event, format);
+    const flags = rowsFlags(event, format) & CHECKS;
+    if (flags === this.#rowsFlags) return;
+    this.#rowsFlags = flags;
     if (this.#values.get("NAMES") !== "utf8mb4") {
       this.#sql.ascii("SET NAMES utf8mb4;\n");
       for (const name of CHARACTER_SETS) this.#values.delete(name);
@@ -77,6 +83,7 @@ export class SessionText {
 
   /** A QUERY event's statement as it is, behind the settings that it ran with. */
   statement(event: Buffer, format: BinlogFormat): void {
+    this.#rowsFlags = undefined;
     const query = decodeQuery(event, format);
     if (query.schema !== "" && query.schema !== this.#schema && (eventFlags(event) & EVENT_FLAG.SUPPRESS_USE) === 0) {
       this.#sql.text(`USE ${quoteName(query.schema)};\n`);

@@ -1,4 +1,5 @@
 const START_BYTES = 256 << 10;
+const COPIED_HERE_MAX = 48;
 const QUOTE = 0x27;
 const HEX = Buffer.from("0123456789ABCDEF", "latin1");
 
@@ -49,9 +50,14 @@ export class SqlText {
   }
 
   bytes(source: Buffer): void {
-    this.#reserve(source.length);
-    this.#bytes.set(source, this.#length);
-    this.#length += source.length;
+    const { length } = source;
+    this.#reserve(length);
+    const bytes = this.#bytes;
+    const at = this.#length;
+    // A call into the runtime costs more than a few bytes do.
+    if (length <= COPIED_HERE_MAX) for (let i = 0; i < length; i++) bytes[at + i] = source[i] as number;
+    else bytes.set(source, at);
+    this.#length = at + length;
   }
 
   text(text: string): void {
