@@ -10,11 +10,13 @@ import type { BinlogFormat } from "../../binlog/format.ts";
 import { type EventFact, step, type StreamState } from "../../binlog/grammar.ts";
 import { queryVerb } from "../../binlog/query-verb.ts";
 import { isCompressed, uncompressEvent } from "../../binlog/uncompress.ts";
+import type { RangeFilter } from "../input/range.ts";
 import { streamPayloadEvents } from "../../transaction/payload-stream.ts";
 import { OpenTransaction } from "../summary/open-transaction.ts";
 import type { PartSummary } from "../summary/part.ts";
 import { FAULTS_MAX } from "../summary/part.ts";
 import { PartBuilder } from "../summary/part-builder.ts";
+import { idOf } from "../summary/gtid-name.ts";
 import { RowKeys } from "../summary/row-keys.ts";
 import { u16, u32 } from "./bytes.ts";
 import { readGtid } from "./gtid-event.ts";
@@ -27,6 +29,8 @@ export interface ScannerOptions {
   /** By `schema.table`. */
   schema: ReadonlyMap<string, SchemaKeys> | undefined;
   verifyChecksums: boolean;
+  /** Only these transactions count. */
+  range?: RangeFilter | undefined;
 }
 
 /** The servers' own limit of one event is max_allowed_packet (1 GiB) and its header. */
@@ -52,12 +56,15 @@ export class Scanner {
   readonly #open = new OpenTransaction();
   #part: PartBuilder;
   #file = "";
+  #fileNumber = 0;
   #format: BinlogFormat | undefined;
   #state: StreamState = "outside";
   /** Behind a fault: no transaction is followed until the next one begins. */
   #isLost = false;
   /** Offset in the file of the first of the bytes that are scanned. */
   #base = 0;
+  /** Where the last transaction that began lies, seen from the range. */
+  #place: "before" | "inside" | "past";
   #bytes: Buffer = Buffer.alloc(0);
   #view: DataView = new DataView(new ArrayBuffer(0));
 
@@ -65,18 +72,29 @@ export class Scanner {
     this.#options = options;
     this.#tables = new ScanTables(options.schema);
     this.#part = new PartBuilder(0, "", this.#keys);
+    this.#place = options.range === undefined ? "inside" : "before";
   }
 
   /** Begins a part. `format`: of the description before it; undefined at a file's begin. */
   begin(file: { number: number; name: string }, format: BinlogFormat | undefined): void {
-    this.#part = new PartBuilder(file.number, file.name, this.#keys);
+    this.#fileNumber = file.number;
     this.#file = file.name;
-    this.#tables.begin(this.#part);
-    this.#open.number = 0;
-    this.#open.tables.length = 0;
+    this.#format = format;
     this.#state = "outside";
     this.#isLost = false;
-    this.#setFormat(format);
+    this.#newPart();
+  }
+
+  #newPart(): void {
+    this.#part = new PartBuilder(this.#fileNumber, this.#file, this.#keys);
+    this.#tables.begin(this.#part);
+    this.#open.number = 0;
+    this.#setFormat(this.#format);
+  }
+
+  /** Behind the range: nothing more counts. */
+  get isOver(): boolean {
+    return this.#place === "past";
   }
 
   /** Too many faults to go on with this file. */
@@ -86,7 +104,8 @@ export class Scanner {
 
   /** Ends the part. `endsFile`: nothing follows that could end an open transaction. */
   end(endsFile: boolean): PartSummary {
-    if (this.#state !== "outside" && endsFile) {
+    if (this.#place === "before") this.#newPart();
+    if (this.#state !== "outside" && endsFile && this.#place !== "past") {
       this.#part.fault(this.#open.offset, "the file ends inside a transaction that begins here");
     }
     return this.#part.summary();
@@ -105,7 +124,7 @@ export class Scanner {
     this.#base = base;
     this.#setBytes(bytes);
     let at = from;
-    while (at + LENGTH_END <= to) {
+    while (at + LENGTH_END <= to && this.#place !== "past") {
       const next = at + u32(bytes, at + LENGTH_END - 4);
       if (next > to) break;
       this.#event(at, next);
@@ -124,11 +143,8 @@ export class Scanner {
   #event(at: number, next: number): void {
     const bytes = this.#bytes;
     const type = bytes[at + 4] as number;
-    const part = this.#part;
     const length = next - at;
-    part.bytes += length;
-    part.eventsByType[type] = (part.eventsByType[type] as number) + 1;
-    part.bytesByType[type] = (part.bytesByType[type] as number) + length;
+    this.#count(type, length, 1);
     try {
       if (type === EVENT_TYPE.FORMAT_DESCRIPTION || type === EVENT_TYPE.START_V3) this.#describe(at, next);
       const format = this.#format;
@@ -226,6 +242,8 @@ export class Scanner {
     if (role === "begin" || role === "standalone") {
       open.begin(offset);
       readGtid(bytes, at, body, end, type, format, open);
+      const { range } = this.#options;
+      if (range !== undefined && !this.#mayEnter(range, at, length, unpacked)) return;
     }
     open.bytes += length;
     open.unpackedBytes += unpacked;
@@ -240,6 +258,37 @@ export class Scanner {
         ending === "implicit" && type === EVENT_TYPE.QUERY ? u32(bytes, body + QUERY_EXECUTION_TIME_OFFSET) : 0;
       this.#part.transaction(open, u32(bytes, at) + took);
     }
+  }
+
+  /**
+   * Asks the range at a transaction's begin. What was counted before the range is thrown away when it begins; the first event behind its end is taken back.
+   * @returns whether the transaction is to be read
+   */
+  #mayEnter(range: RangeFilter, at: number, length: number, unpacked: number): boolean {
+    const open = this.#open;
+    const type = this.#bytes[at + 4] as number;
+    const committedAtUs = open.committedAtUs === 0 ? u32(this.#bytes, at) * 1_000_000 : open.committedAtUs;
+    const before = this.#place;
+    this.#place = range.take({ id: idOf(open), start: { file: this.#file, position: open.offset }, committedAtUs });
+    if (before === "before" && this.#place === "inside") {
+      this.#newPart();
+      open.number = 1;
+      this.#count(type, length, 1);
+      this.#part.unpackedBytes += unpacked;
+    } else if (this.#place === "past") {
+      this.#count(type, length, -1);
+      this.#part.unpackedBytes -= unpacked;
+      this.#state = "outside";
+      return false;
+    }
+    return true;
+  }
+
+  #count(type: number, length: number, events: 1 | -1): void {
+    const part = this.#part;
+    part.bytes += events * length;
+    part.eventsByType[type] = (part.eventsByType[type] as number) + events;
+    part.bytesByType[type] = (part.bytesByType[type] as number) + events * length;
   }
 
   /** What the grammar must know of an event beside its type. */

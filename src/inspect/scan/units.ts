@@ -17,17 +17,11 @@ export interface Unit {
 }
 
 /** Small enough that several threads end together, large enough that handing it over costs nothing. */
-const UNIT_BYTES = 4 << 20;
+export const UNIT_BYTES = 4 << 20;
 const BLOCK_BYTES = 1 << 20;
 
-/**
- * Cuts an open file into units, looking at the headers of its events only. `range`: offsets of borders between transactions, which only units inside are given out of.
- * Where a file is cut depends on its bytes alone: any number of threads gives the same report.
- */
-export function* unitsOf(
-  descriptor: number,
-  range: { from: number; to: number } = { from: 0, to: Number.POSITIVE_INFINITY },
-): Generator<Unit> {
+/** Cuts an open file into units, looking at the headers of its events only. Where depends on its bytes alone: any number of threads gives the same report. */
+export function* unitsOf(descriptor: number): Generator<Unit> {
   const { size } = fstatSync(descriptor);
   const reader = new BlockReader(descriptor, size);
   const walk = new EventWalk();
@@ -39,11 +33,11 @@ export function* unitsOf(
     reader.need(0, MAGIC_BYTES);
     checkMagic(reader.bytes.subarray(0, reader.end));
     at = from = MAGIC_BYTES;
-    while (at < size && at < range.to) {
+    while (at < size) {
       const before = walk.format;
       const length = lookAt(walk, reader, at, size);
-      if (walk.atBorder && (at - from >= UNIT_BYTES || (from < range.from && at >= range.from))) {
-        if (from >= range.from) yield { from, to: at, format, endsFile: false, fault: undefined };
+      if (walk.atBorder && at - from >= UNIT_BYTES) {
+        yield { from, to: at, format, endsFile: true, fault };
         from = at;
         format = before;
       }
@@ -54,7 +48,7 @@ export function* unitsOf(
     if (!(error instanceof ReplicationError)) throw error;
     fault = { offset: at, reason: error.message };
   }
-  yield { from, to: at, format, endsFile: at >= size || fault !== undefined, fault };
+  yield { from, to: at, format, endsFile: true, fault };
 }
 
 function lookAt(walk: EventWalk, reader: BlockReader, at: number, size: number): number {

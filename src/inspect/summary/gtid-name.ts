@@ -1,3 +1,5 @@
+import type { TransactionId } from "../../transaction/transaction.ts";
+
 /** What a GTID is made of. The text is made only when it is shown. */
 export interface GtidName {
   /** `uuid`, `uuid:tag`, MariaDB's `domain 0`; empty: the transaction has no GTID. */
@@ -19,4 +21,18 @@ export function gtidText({ gtidSource, gtidNumber, serverId }: GtidName): string
   if (gtidSource === "") return null;
   if (isDomain(gtidSource)) return `${gtidSource.slice(DOMAIN.length)}-${serverId}-${gtidNumber}`;
   return `${gtidSource}:${gtidNumber}`;
+}
+
+export function idOf({ gtidSource, gtidNumber, serverId }: GtidName): TransactionId {
+  if (gtidSource === "") return { kind: "anonymous" };
+  if (isDomain(gtidSource)) {
+    return {
+      kind: "mariadb",
+      domainId: Number(gtidSource.slice(DOMAIN.length)),
+      serverId,
+      sequence: BigInt(gtidNumber),
+    };
+  }
+  const [uuid = "", tag = ""] = gtidSource.split(":");
+  return { kind: "mysql", uuid, tag, gno: BigInt(gtidNumber) };
 }
