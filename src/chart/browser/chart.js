@@ -29,7 +29,7 @@ export function drawChart(
   const isLying = !isNumbers(xs) && chart.kind === "bars" && xs.length * widest(xs) > width - 60;
   const naming = namingOf(chart, width);
   const top = (isLying ? AIR_HEIGHT : TITLE_HEIGHT) + (naming.kind === "legend" ? naming.room : 0);
-  const right = naming.kind === "direct" ? naming.room + 14 : isLying ? BAR_END_WIDTH : 16;
+  const right = naming.kind === "direct" ? naming.room + 20 : isLying ? BAR_END_WIDTH : 16;
   const room = isLying ? width * 0.4 : width - 60;
 
   /** @type {uPlot.Options} */

@@ -107,10 +107,10 @@ export function drawEndLabels(/** @type {uPlot} */ plot, /** @type {Chart} */ ch
       context.strokeStyle = context.fillStyle = seriesColour(colours, series);
       context.beginPath();
       context.moveTo(Math.min(end, beside) + 3, wanted);
-      context.lineTo(beside + 8, middle);
+      context.lineTo(beside + 14, middle);
       context.stroke();
       context.fillStyle = colours.ink;
-      context.fillText(name, beside + 11, middle);
+      context.fillText(name, beside + 17, middle);
     }
   });
 }

@@ -51,7 +51,7 @@ export function inWords(/** @type {number} */ value, /** @type {string} */ unit)
     case "bytes":
       return bytes(value);
     case "ratio":
-      return `${exactNumber(value * 100)} %`;
+      return `${exactNumber(Math.round(value * 1000) / 10)} %`;
     case "times":
       return `${exactNumber(value)}×`;
     default:

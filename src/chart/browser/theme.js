@@ -7,7 +7,7 @@ export function theme() {
     quiet: colour("--quiet"),
     grid: colour("--grid"),
     ground: colour("--ground"),
-    series: [1, 2, 3, 4, 5, 6, 7].map((number) => colour(`--series-${number}`)),
+    series: [1, 2, 3, 4, 5, 6, 7, 8].map((number) => colour(`--series-${number}`)),
   };
 }
 
