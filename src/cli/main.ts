@@ -1,17 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { describeError, ReplicationError, type ErrorCode } from "../base/error.ts";
 import { hidePasswords } from "../observe/secrets.ts";
-import { benchCommand } from "./commands/bench.ts";
-import { demoCommand } from "./commands/demo.ts";
-import { pauseCommand } from "./commands/pause.ts";
-import { preflightCommand } from "./commands/preflight.ts";
-import { replicateCommand } from "./commands/replicate.ts";
-import { resumeCommand } from "./commands/resume.ts";
-import { sandboxCommand } from "./commands/sandbox.ts";
-import { statusCommand } from "./commands/status.ts";
-import { stopCommand } from "./commands/stop.ts";
-import { verifyCommand } from "./commands/verify.ts";
-import { workersCommand } from "./commands/workers.ts";
 import { surviveClosedOutput } from "./screen.ts";
 import { VERSION } from "../version.ts";
 
@@ -27,30 +16,38 @@ export async function main(args: readonly string[]): Promise<void> {
   surviveClosedOutput();
   process.on("uncaughtException", (error) => process.exit(report(error, args)));
   try {
-    await program().parseAsync([...args], { from: "user" });
+    await (await program(args[0])).parseAsync([...args], { from: "user" });
     process.exit(process.exitCode ?? 0);
   } catch (error) {
     process.exit(report(error, args));
   }
 }
 
-function program(): Command {
+/** In the order of the help. Each is loaded when it is asked for: `inspect` of a small file is done before all of them would be there. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  preflight: async () => (await import("./commands/preflight.ts")).preflightCommand(),
+  replicate: async () => (await import("./commands/replicate.ts")).replicateCommand(),
+  status: async () => (await import("./commands/status.ts")).statusCommand(),
+  pause: async () => (await import("./commands/pause.ts")).pauseCommand(),
+  resume: async () => (await import("./commands/resume.ts")).resumeCommand(),
+  stop: async () => (await import("./commands/stop.ts")).stopCommand(),
+  workers: async () => (await import("./commands/workers.ts")).workersCommand(),
+  verify: async () => (await import("./commands/verify.ts")).verifyCommand(),
+  inspect: async () => (await import("./commands/inspect.ts")).inspectCommand(),
+  demo: async () => (await import("./commands/demo.ts")).demoCommand(),
+  bench: async () => (await import("./commands/bench.ts")).benchCommand(),
+  sandbox: async () => (await import("./commands/sandbox.ts")).sandboxCommand(),
+};
+
+/** With the command that is named first; with all of them when that is none, for help and for the nearest name. */
+async function program(name: string | undefined): Promise<Command> {
   const abreast = new Command("abreast")
     .description("Keeps MySQL and MariaDB replicas abreast of their source.")
     .version(VERSION, "-V, --version", "print the version")
     .helpOption("-h, --help", "print help")
-    .addCommand(preflightCommand())
-    .addCommand(replicateCommand())
-    .addCommand(statusCommand())
-    .addCommand(pauseCommand())
-    .addCommand(resumeCommand())
-    .addCommand(stopCommand())
-    .addCommand(workersCommand())
-    .addCommand(verifyCommand())
-    .addCommand(demoCommand())
-    .addCommand(benchCommand())
-    .addCommand(sandboxCommand())
     .addHelpText("after", "\nExit codes: 0 done; 1 the answer is no; 2 usage or configuration; 3 runtime failure.");
+  const one = name === undefined || !Object.hasOwn(COMMANDS, name) ? undefined : COMMANDS[name];
+  for (const load of one === undefined ? Object.values(COMMANDS) : [one]) abreast.addCommand(await load());
   throwInsteadOfExit(abreast);
   return abreast;
 }
