@@ -36,10 +36,11 @@ const EXCEPTIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   latin1_swedish_ci: { å: "[", ä: "\\", æ: "\\", ö: "]", ü: "y" },
   latin1_danish_ci: { ä: "[", æ: "[", ö: "\\", ø: "\\", å: "]", ü: "y" },
   latin1_german1_ci: { æ: "a" },
+  latin1_german2_ci: { ä: "ae", ö: "oe", ü: "ue", ß: "ss", æ: "\\" },
 };
 /** Parts of a collation's name, behind its character set. */
 const NO_LANGUAGE = new Set(
-  "0900 520 1400 uca1400 nopad general general1400 unicode mysql500 mysql561 tolower ai as ci cs ks w2".split(" "),
+  "0900 520 1400 uca1400 general general1400 unicode mysql500 mysql561 tolower ai as ci cs ks w2".split(" "),
 );
 /** Hiragana, each small one before what it is a small form of; katakana are as many code points above. */
 const SMALL_KANA = "ぁあぃいぅうぇえぉおっつゃやゅゆょよゎわゕかゖけ";
@@ -111,7 +112,7 @@ export function foldAscii(byte: number): number {
 }
 
 function factsOf(collation: string): FoldFacts {
-  const name = collation.toLowerCase();
+  const name = collation.toLowerCase().replace("_nopad", "");
   const isUnicode = /^(?:utf|ucs|gb18030)/.test(name);
   const language = name
     .split("_")
