@@ -1,73 +1,76 @@
-import { formatCount, formatDuration } from "../base/units.ts";
+import { formatBytes, formatCount, formatCounted, formatDuration } from "../base/units.ts";
 import { type Chart, type PageTable, type PageText, renderPage } from "../chart/page.ts";
-import type { CellResult, Waits } from "./cell.ts";
-import type { PathPart } from "./critical-path.ts";
-
-/** A cell, and how much faster it is than one worker of the same setting; null where that was not simulated. */
-export type ShownRun = CellResult & { speedup: number | null };
-
-/** What a page shows of a report. */
-export interface ShownReport {
-  recommendation: string;
-  runs: readonly ShownRun[];
-}
+import { type PathPart, type SimulatedRun, type SimulateReport, WAIT_NAMES, WAIT_WORDS } from "./report.ts";
 
 /** All cells of one policy, commit order and packing: a line, by workers. */
 interface Setting {
   name: string;
-  runs: readonly ShownRun[];
+  runs: readonly SimulatedRun[];
 }
 
 /** Lines that can still be told apart. */
 const LINES_MAX = 8;
 
-const WAIT_WORDS: Readonly<Record<keyof Waits, string>> = {
-  dependency: "dependency",
-  commitOrder: "commit order",
-  engine: "the engine's thread",
-  flush: "flush to disk",
-  cores: "cores",
-  network: "network",
-  locks: "row locks",
-  emptyQueue: "nothing to do",
-};
-
-const WAITS = Object.keys(WAIT_WORDS) as (keyof Waits)[];
-
 /** What other settings would do to a log, as one page of HTML that needs no network. */
-export function simulatePage(report: ShownReport): string {
+export function simulatePage(report: SimulateReport): string {
   const settings = settingsOf(report.runs);
-  const bests = settings.map(({ runs }) => fastest(runs)).filter((run) => run !== undefined);
-  const best = fastest(bests);
   return renderPage({
     title: "What other settings would do",
-    subtitle: subtitleOf(best),
+    subtitle: subtitleOf(report),
     sections: [
-      { kind: "text", paragraphs: [report.recommendation] },
+      { kind: "text", paragraphs: [report.recommendation, ...conditions(report)] },
+      ...faultTable(report),
       ...byWorkers(settings),
       ...matrix(settings),
-      ...waitChart(settings, bests),
-      ...lagChart(settings, bests),
-      ...(best === undefined ? [] : pathSections(best, nameOf(best, settingsDiffer(report.runs)))),
-      runTable(report.runs),
+      ...waitChart(settings),
+      ...pathSections(report),
+      ...lagChart(report),
+      ...runTable(report.runs),
     ],
   });
 }
 
-function subtitleOf(best: ShownRun | undefined): string {
-  if (best === undefined) return "No transactions.";
-  return `${formatCount(best.transactions)} transactions, ${formatCount(best.rows)} changed rows, applied in virtual time.`;
+function subtitleOf({ files, transactions, rows, bytes }: SimulateReport): string {
+  const [first, last] = [files[0] ?? "an empty log", files.at(-1)];
+  const names = files.length > 1 ? `${first} to ${last}` : first;
+  return `${names}: ${formatCounted(transactions, "transaction")}, ${formatCounted(rows, "changed row")}, ${formatBytes(bytes)}, applied in virtual time.`;
+}
+
+/** What was taken for granted. */
+function conditions({ whatIf, faults }: SimulateReport): string[] {
+  return [
+    ...(whatIf.length > 0 ? [`As if: ${whatIf.join("; ")}.`] : []),
+    ...(faults.length > 0
+      ? [`${formatCounted(faults.length, "place")} of the log could not be read: the figures lack them.`]
+      : []),
+  ];
+}
+
+function faultTable({ faults }: SimulateReport): PageTable[] {
+  if (faults.length === 0) return [];
+  return [
+    {
+      kind: "table",
+      title: "What could not be read",
+      columns: [
+        { title: "file", align: "left" },
+        { title: "offset", align: "right" },
+        { title: "reason", align: "left" },
+      ],
+      rows: faults.map(({ file, offset, reason }) => [file, formatCount(offset), reason]),
+    },
+  ];
 }
 
 type Differing = Readonly<Record<"commitOrder" | "packing", boolean>>;
 
-function settingsDiffer(runs: readonly ShownRun[]): Differing {
-  const differ = (of: (run: ShownRun) => unknown): boolean => new Set(runs.map(of)).size > 1;
+function settingsDiffer(runs: readonly SimulatedRun[]): Differing {
+  const differ = (of: (run: SimulatedRun) => unknown): boolean => new Set(runs.map(of)).size > 1;
   return { commitOrder: differ(({ commitOrder }) => commitOrder), packing: differ(({ packing }) => packing) };
 }
 
 /** The policy, and only what tells a setting from others of this report. */
-function nameOf({ policy, commitOrder, packing }: ShownRun, differ: Differing): string {
+function nameOf({ policy, commitOrder, packing }: SimulatedRun, differ: Differing): string {
   return [
     policy,
     ...(differ.commitOrder ? [commitOrder] : []),
@@ -76,9 +79,9 @@ function nameOf({ policy, commitOrder, packing }: ShownRun, differ: Differing): 
 }
 
 /** In the order of the report, workers rising. */
-function settingsOf(runs: readonly ShownRun[]): Setting[] {
+function settingsOf(runs: readonly SimulatedRun[]): Setting[] {
   const differ = settingsDiffer(runs);
-  const byName = new Map<string, ShownRun[]>();
+  const byName = new Map<string, SimulatedRun[]>();
   for (const run of runs) {
     const name = nameOf(run, differ);
     byName.set(name, [...(byName.get(name) ?? []), run]);
@@ -87,7 +90,7 @@ function settingsOf(runs: readonly ShownRun[]): Setting[] {
 }
 
 /** The fastest, and of those that are as fast as it within a hundredth the one with the fewest workers. */
-function fastest(runs: readonly ShownRun[]): ShownRun | undefined {
+function fastest(runs: readonly SimulatedRun[]): SimulatedRun | undefined {
   const least = Math.min(...runs.map(({ predictedSeconds }) => predictedSeconds));
   return runs
     .filter(({ predictedSeconds }) => predictedSeconds <= least * 1.01)
@@ -103,7 +106,7 @@ function byWorkers(settings: readonly Setting[]): Chart[] {
   const workers = workersOf(settings);
   if (workers.length < 2) return [];
   const shown = foremost(settings);
-  const chart = (title: string, y: Chart["y"], value: (run: ShownRun) => number | null): Chart => ({
+  const chart = (title: string, y: Chart["y"], value: (run: SimulatedRun) => number): Chart => ({
     kind: "lines",
     title,
     ...(shown.length < settings.length
@@ -121,7 +124,6 @@ function byWorkers(settings: readonly Setting[]): Chart[] {
     })),
   });
   const seconds = chart("Time by workers", { title: "predicted time", unit: "seconds" }, (run) => run.predictedSeconds);
-  if (settings.every(({ runs }) => runs.every(({ speedup }) => speedup === null))) return [seconds];
   return [
     chart("Speed-up by workers", { title: "times as fast as one worker", unit: "times" }, (run) => run.speedup),
     seconds,
@@ -159,10 +161,14 @@ function matrix(settings: readonly Setting[]): PageTable[] {
 }
 
 /** Of each setting its fastest cell: parts of all workers' time. */
-function waitChart(settings: readonly Setting[], bests: readonly ShownRun[]): Chart[] {
+function waitChart(settings: readonly Setting[]): Chart[] {
+  const bests = settings.flatMap(({ name, runs }) => {
+    const run = fastest(runs);
+    return run === undefined ? [] : [{ name: `${name} × ${run.workers}`, run }];
+  });
   if (bests.length === 0) return [];
-  const shown = WAITS.filter((wait) => bests.some(({ waits }) => waits[wait] > 0));
-  const timeOf = ({ workers, predictedSeconds }: ShownRun): number => workers * predictedSeconds;
+  const shown = WAIT_NAMES.filter((wait) => bests.some(({ run }) => run.waits[wait] > 0));
+  const timeOf = ({ workers, predictedSeconds }: SimulatedRun): number => workers * predictedSeconds;
   return [
     {
       kind: "bars",
@@ -170,49 +176,54 @@ function waitChart(settings: readonly Setting[], bests: readonly ShownRun[]): Ch
       note: "Each setting with its fastest number of workers: parts of all workers' time. What is missing to 100 % is work.",
       x: { title: "setting", unit: "text" },
       y: { title: "of the workers' time", unit: "ratio" },
-      xs: bests.map(({ workers }, index) => `${settings[index]?.name ?? ""} × ${workers}`),
+      xs: bests.map(({ name }) => name),
       stacked: true,
       series: shown.map((wait) => ({
         name: WAIT_WORDS[wait],
-        values: bests.map((run) => (timeOf(run) === 0 ? 0 : run.waits[wait] / timeOf(run))),
+        values: bests.map(({ run }) => (timeOf(run) === 0 ? 0 : run.waits[wait] / timeOf(run))),
       })),
     },
   ];
 }
 
-function lagChart(settings: readonly Setting[], bests: readonly ShownRun[]): Chart[] {
-  const shown = new Set(foremost(settings));
-  const lines = settings.flatMap((setting, index) => {
-    const run = bests[index];
-    return run === undefined || !shown.has(setting) ? [] : [{ name: `${setting.name} × ${run.workers}`, lag: run.lag }];
-  });
-  const xs = [...new Set(lines.flatMap(({ lag }) => lag.points.map(({ seconds }) => seconds)))].sort((a, b) => a - b);
+/** Of the recommended setting, and of one worker beside it. */
+function lagChart({ runs, best, lag, lagOfOneWorker }: SimulateReport): Chart[] {
+  const run = runs[best];
+  if (run === undefined) return [];
+  const lines = [
+    { name: nameOf(run, settingsDiffer(runs)) + ` × ${run.workers}`, points: lag.points },
+    ...(lagOfOneWorker === undefined ? [] : [{ name: "one worker", points: lagOfOneWorker.points }]),
+  ];
+  const xs = [...new Set(lines.flatMap(({ points }) => points.map(({ seconds }) => seconds)))].sort((a, b) => a - b);
   if (xs.length < 2) return [];
   return [
     {
       kind: "lines",
       title: "Lag in the original rhythm",
-      note: "How far behind a replica would have been, had the transactions come when the source committed them.",
+      note:
+        "How far behind a replica would have been, had the transactions come when the source committed them. " +
+        `At worst ${shortSeconds(lag.maxSeconds)}, at the end ${shortSeconds(lag.lastSeconds)}.`,
       x: { title: "time of the log", unit: "seconds" },
       y: { title: "lag", unit: "seconds" },
       xs,
-      series: lines.map(({ name, lag }) => {
-        const at = new Map(lag.points.map(({ seconds, lagSeconds }) => [seconds, lagSeconds]));
+      series: lines.map(({ name, points }) => {
+        const at = new Map(points.map(({ seconds, lagSeconds }) => [seconds, lagSeconds]));
         return { name, values: xs.map((seconds) => at.get(seconds) ?? null) };
       }),
     },
   ];
 }
 
-/** What holds everybody up in the fastest cell. */
-function pathSections({ workers, criticalPath: path }: ShownRun, name: string): (PageText | PageTable)[] {
-  if (path.seconds <= 0) return [];
+/** What holds everybody up in the recommended setting. */
+function pathSections({ runs, best, criticalPath: path }: SimulateReport): (PageText | PageTable)[] {
+  const run = runs[best];
+  if (run === undefined || path.seconds <= 0) return [];
   const share = (seconds: number): string => percent(seconds / path.seconds);
   const words =
-    `The critical path is the chain of things that had to happen one after the other: shortening anything else changes nothing. With ${name} and ${formatCount(workers)} ` +
-    `${workers === 1 ? "worker" : "workers"} it takes ${formatDuration(path.seconds * 1000)}: ${share(path.kinds.execute)} of it are execution, ` +
-    `${share(path.kinds.commit)} commits, ${share(path.kinds.feed)} reading. ${formatCount(path.dependencies.waits)} times a transaction on it ` +
-    `had to wait for another one to commit.`;
+    `The critical path is the chain of things that had to happen one after the other: shortening anything else changes nothing. ` +
+    `With ${nameOf(run, settingsDiffer(runs))} and ${formatCounted(run.workers, "worker")} it takes ${shortSeconds(path.seconds)}: ` +
+    `${share(path.kinds.execute)} of it are execution, ${share(path.kinds.commit)} commits, ${share(path.kinds.feed)} reading. ` +
+    `${formatCounted(path.dependencies.waits, "time")} a transaction on it had to wait for another one to commit.`;
   return [
     { kind: "text", title: "What holds everybody up", paragraphs: [words] },
     ...partTable("Transactions on the critical path", "transaction", path.transactions),
@@ -237,30 +248,32 @@ function partTable(title: string, what: string, parts: readonly PathPart[]): Pag
   ];
 }
 
-function runTable(runs: readonly ShownRun[]): PageTable {
-  const columns: [string, "left" | "right", (run: ShownRun) => string][] = [
+function runTable(runs: readonly SimulatedRun[]): PageTable[] {
+  if (runs.length === 0) return [];
+  const columns: [string, "left" | "right", (run: SimulatedRun) => string][] = [
     ["policy", "left", ({ policy }) => policy],
     ["workers", "right", ({ workers }) => formatCount(workers)],
     ["commit order", "left", ({ commitOrder }) => commitOrder],
     ["packing", "right", ({ packing }) => formatCount(packing)],
     ["time", "right", ({ predictedSeconds }) => shortSeconds(predictedSeconds)],
     ["transactions/s", "right", ({ transactionsPerSecond }) => formatCount(transactionsPerSecond)],
-    ["speed-up", "right", ({ speedup }) => (speedup === null ? "" : `${speedup.toFixed(2)}×`)],
+    ["speed-up", "right", ({ speedup }) => `${speedup.toFixed(2)}×`],
     ["busy workers", "right", ({ meanBusyWorkers }) => meanBusyWorkers.toFixed(1)],
     ["flushes", "right", ({ flushes }) => formatCount(flushes)],
-    ["lag at worst", "right", ({ lag }) => shortSeconds(lag.maxSeconds)],
     ["waits most for", "left", longestWait],
   ];
-  return {
-    kind: "table",
-    title: "All settings",
-    columns: columns.map(([title, align]) => ({ title, align })),
-    rows: runs.map((run) => columns.map(([, , cell]) => cell(run))),
-  };
+  return [
+    {
+      kind: "table",
+      title: "All settings",
+      columns: columns.map(([title, align]) => ({ title, align })),
+      rows: runs.map((run) => columns.map(([, , cell]) => cell(run))),
+    },
+  ];
 }
 
-function longestWait({ waits }: ShownRun): string {
-  const [most] = WAITS.toSorted((a, b) => waits[b] - waits[a]);
+function longestWait({ waits }: SimulatedRun): string {
+  const [most] = WAIT_NAMES.toSorted((a, b) => waits[b] - waits[a]);
   return most === undefined || waits[most] === 0 ? "" : WAIT_WORDS[most];
 }
 
