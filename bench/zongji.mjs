@@ -16,7 +16,9 @@ zongji.on("binlog", (event) => {
   if (name === "Xid") counts.transactions++;
   if (event.nextPosition < Number(end)) return;
   const { user, system } = process.cpuUsage();
-  process.stdout.write(`${JSON.stringify({ ...counts, seconds: process.uptime(), cpuSeconds: (user + system) / 1e6 })}\n`);
+  process.stdout.write(
+    `${JSON.stringify({ ...counts, seconds: process.uptime(), cpuSeconds: (user + system) / 1e6 })}\n`,
+  );
   process.exit(0);
 });
 zongji.start({

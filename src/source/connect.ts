@@ -30,6 +30,8 @@ export interface ReplicaIdentity {
   heartbeatMs: number;
   /** Ask for semi-synchronous replication; only where `SourceFacts.semiSync`. */
   semiSync: boolean;
+  /** The source ends the stream where its log ends, instead of waiting for more. Only for a start at a file position; an empty file name means the oldest file. */
+  stopsAtEnd?: boolean;
 }
 
 /** The replica capability that knows GTIDs (MARIA_SLAVE_CAPABILITY_GTID, `sql/log_event.h`); with less, MariaDB rewrites its events. */
@@ -75,18 +77,18 @@ export async function requestStream(
     throw describeSourceError(readErrorPacket(answer, session.server), context);
   }
   connection.onPacket = () => {};
-  connection.send([dumpFor(start, identity.serverId)]);
+  connection.send([dumpFor(start, identity)]);
   return connection;
 }
 
-function dumpFor(start: StreamStart, serverId: number): Buffer {
+function dumpFor(start: StreamStart, { serverId, stopsAtEnd }: ReplicaIdentity): Buffer {
   switch (start.kind) {
     case "mysql-gtid":
       return dumpGtidCommand(serverId, start.executed);
     case "mariadb-gtid":
       return dumpCommand(serverId, "", 4);
     case "file":
-      return dumpCommand(serverId, start.file, start.position > DUMP_POSITION_MAX ? 4 : start.position);
+      return dumpCommand(serverId, start.file, start.position > DUMP_POSITION_MAX ? 4 : start.position, stopsAtEnd);
     default:
       return unreachable(start);
   }

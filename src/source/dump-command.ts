@@ -27,10 +27,11 @@ export function registerCommand(registration: Registration): Buffer {
 }
 
 /** The stream from a file position, or with an empty file name whatever the session's variables say (MariaDB's @slave_connect_state). */
-export function dumpCommand(serverId: number, file: string, position: number): Buffer {
+export function dumpCommand(serverId: number, file: string, position: number, stopsAtEnd = false): Buffer {
   const command = Buffer.alloc(1 + 4 + 2 + 4 + Buffer.byteLength(file));
   command[0] = COM_BINLOG_DUMP;
   command.writeUInt32LE(position, 1);
+  if (stopsAtEnd) command.writeUInt16LE(BINLOG_DUMP_NON_BLOCK, 5);
   command.writeUInt32LE(serverId, 7);
   command.write(file, 11);
   return command;
@@ -51,3 +52,5 @@ export function dumpGtidCommand(serverId: number, executed: GtidSet): Buffer {
 }
 
 const BINLOG_THROUGH_GTID = 0x4;
+/** The source ends the stream where it would wait for more (`sql/rpl_constants.h`, MySQL 8.0; `sql/sql_repl.h` of MariaDB). */
+const BINLOG_DUMP_NON_BLOCK = 0x1;

@@ -135,8 +135,11 @@ class FileReader {
       const payload = this.#push(event);
       return payload === undefined ? this.#sink.flush(false) : this.#payload(payload, splitter.eventOffset);
     } catch (error) {
+      const wasLost = this.#isLost;
       this.#lose(error, splitter.eventOffset);
-      return undefined;
+      // What does not belong to the transaction before it may be the first event of the next one.
+      const brokeOff = !wasLost && error instanceof ReplicationError && error.code === "GRAMMAR";
+      return brokeOff && this.#format !== undefined ? this.#event(event, splitter) : undefined;
     }
   }
 

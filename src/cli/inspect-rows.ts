@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { BinlogInput, Fault } from "../inspect/input/input.ts";
+import { describeBound, type Range } from "../inspect/input/range.ts";
+import { printRows, type RowsOutcome } from "../inspect/rows/print-rows.ts";
+import { printUndo } from "../inspect/rows/print-undo.ts";
+import type { Table } from "../schema/catalog.ts";
+import { followCounts } from "./follow.ts";
+import { renderFollowLine } from "./render/follow.ts";
+import { formatCounted } from "./render/units.ts";
+import type { Screen } from "./screen.ts";
+import { openSpillFile } from "./spill-file.ts";
+
+export interface ShowRowsOptions {
+  how: "rows" | "undo";
+  range: Range;
+  tables: readonly Table[];
+  /** `schema.table`, `schema.*`; undefined: all. */
+  only: readonly string[] | undefined;
+  onBytes?: (bytes: number) => void;
+}
+
+/** Whoever read standard output has gone: there is nothing more to do, and nothing is wrong. */
+class OutputClosed extends Error {}
+
+/**
+ * `inspect --rows` and `--undo`: statements on standard output, what is wrong on standard error.
+ * @returns the exit code: 1 when something could not be read or undone
+ */
+export async function showRows(
+  inputs: readonly BinlogInput[],
+  options: ShowRowsOptions,
+  screen: Screen,
+): Promise<number> {
+  const { how, range, tables, only, onBytes } = options;
+  const faults: Fault[] = [];
+  const reading = {
+    range,
+    tables,
+    only,
+    ...(onBytes === undefined ? {} : { onBytes }),
+    onFault: (fault: Fault) => {
+      faults.push(fault);
+      screen.note(`${fault.file}:${fault.offset}: ${fault.reason}`);
+    },
+  };
+  const write = outputWriter();
+  let outcome: RowsOutcome;
+  try {
+    outcome =
+      how === "rows" ? await printRows(inputs, reading, write) : await printUndo(inputs, reading, write, openSpillFile);
+  } catch (error) {
+    if (error instanceof OutputClosed) return 0;
+    throw error;
+  }
+  const { missing, notUndone, nameless } = outcome;
+  if (missing !== undefined) screen.note(`nothing in the log is ${describeBound(missing)}`);
+  if (nameless.length > 0) {
+    screen.note(
+      `no column names are known of ${nameless.join(", ")}: these statements cannot be executed\n  Try: --schema DUMP.sql, or --source, or binlog_row_metadata=FULL on the source`,
+    );
+  }
+  if (notUndone > 0) {
+    screen.note(`${formatCounted(notUndone, "change")} cannot be undone; the text has them as comments`);
+  }
+  return faults.length > 0 || notUndone > 0 || missing !== undefined ? 1 : 0;
+}
+
+function outputWriter(): (bytes: Buffer) => Promise<void> | undefined {
+  let isClosed = false;
+  const { stdout } = process;
+  return (bytes) => {
+    if (isClosed) throw new OutputClosed();
+    let resolve: () => void = () => {};
+    const written = stdout.write(bytes, (error) => {
+      isClosed ||= error !== null && error !== undefined;
+      resolve();
+    });
+    return written ? undefined : new Promise((done) => (resolve = done));
+  };
+}
+
+/** `inspect --follow` without `--rows`: a line each interval, until `signal`. @returns the exit code */
+export async function showRates(
+  inputs: readonly BinlogInput[],
+  options: { range: Range; intervalMs: number; signal: AbortSignal },
+  screen: Screen,
+): Promise<number> {
+  const { range, intervalMs, signal } = options;
+  const onFault = ({ file, offset, reason }: Fault): void => {
+    if (!signal.aborted) screen.note(`${file}:${offset}: ${reason}`);
+  };
+  const counts = followCounts(inputs, { range, onFault });
+  let lastMs = performance.now();
+  const report = (): void => {
+    const nowMs = performance.now();
+    screen.print(renderFollowLine(counts.take(), nowMs - lastMs, Date.now()));
+    lastMs = nowMs;
+  };
+  const ended = new AbortController();
+  const done = counts.done.finally(() => ended.abort());
+  done.catch(() => {});
+  while (!ended.signal.aborted) {
+    await sleep(intervalMs, undefined, { signal: ended.signal }).catch(() => {});
+    report();
+  }
+  await done;
+  return 0;
+}
