@@ -32,6 +32,7 @@ test("a page holds all charts of a log, with its figures", () => {
     "Sizes of commit groups",
   ]);
   const [rate] = charts;
+  expect(rate?.xs).toHaveLength(121);
   expect(rate?.xs[1]).toBe(Date.UTC(2026, 10, 30, 3, 1) / 1000);
   expect(rate?.series[0]?.values[0]).toBe(9000 / 60);
   expect(rate?.marks).toEqual([{ x: Date.UTC(2026, 10, 30, 3, 40) / 1000, text: "ALTER TABLE orders" }]);
@@ -46,7 +47,7 @@ test("its first paragraph is the essence, and the next ones name what asks for a
   const [essence, ...findings] = textsOf(inspectPage(sampleReport()), "p").slice(2);
   expect(essence).toBe(
     "60,000 transactions in 2 h: 1,203,456 changed rows (700,000 inserts, 450,000 updates, 53,456 deletes) in 5 tables, 98.0 MiB of log. " +
-      "That is 8 per second. 54 % of the changed rows are of shop.orders. Transactions that could be applied side by side, on average: " +
+      "That is 8.3 per second. 54 % of the changed rows are of shop.orders. Transactions that could be applied side by side, on average: " +
       "1.2 by database, 4.8 by commit-order, 23.4 by writeset.",
   );
   expect(findings.slice(0, 3)).toEqual([

@@ -14,6 +14,8 @@ const TITLE_HEIGHT = 28;
 const AIR_HEIGHT = 6;
 /** A value of five or six characters beside the end of a bar. */
 const BAR_END_WIDTH = 62;
+/** Half of a time below the last tick. */
+const LABEL_END_WIDTH = 30;
 /** A point is marked where points are few enough to be seen one by one. */
 const POINTS_MAX = 40;
 
@@ -29,7 +31,7 @@ export function drawChart(
   const isLying = !isNumbers(xs) && chart.kind === "bars" && xs.length * widest(xs) > width - 60;
   const naming = namingOf(chart, width);
   const top = (isLying ? AIR_HEIGHT : TITLE_HEIGHT) + (naming.kind === "legend" ? naming.room : 0);
-  const right = naming.kind === "direct" ? naming.room + 20 : isLying ? BAR_END_WIDTH : 16;
+  const right = naming.kind === "direct" ? naming.room + 20 : isLying ? BAR_END_WIDTH : LABEL_END_WIDTH;
   const room = isLying ? width * 0.4 : width - 60;
 
   /** @type {uPlot.Options} */

@@ -13,16 +13,17 @@ export function rateCharts({ rate, ddl }: InspectReport): Chart[] {
   const { from, bucketSeconds, peak } = rate;
   if (from === null || bucketSeconds <= 0 || rate.transactions.length < 2) return [];
   const begin = secondsOf(from);
-  const xs = rate.transactions.map((_, bucket) => begin + bucket * bucketSeconds);
+  const end = begin + rate.transactions.length * bucketSeconds;
+  const xs = [...rate.transactions.map((_, bucket) => begin + bucket * bucketSeconds), end];
   const chart = (title: string, unit: "count" | "bytes", values: readonly number[]): Chart => ({
     kind: "steps",
     title: `${title} per second`,
     x: { title: "", unit: "time" },
     y: { title: `${title.toLowerCase()}/s`, unit },
     xs,
-    series: [{ name: title, values: values.map((value) => value / bucketSeconds) }],
+    // The last one again at the end, so that its step is as wide as the others.
+    series: [{ name: title, values: [...values, values.at(-1) ?? 0].map((value) => value / bucketSeconds) }],
   });
-  const end = (xs.at(-1) ?? begin) + bucketSeconds;
   const marks = ddl
     .flatMap((statement) =>
       statement.at === null ? [] : [{ x: secondsOf(statement.at), text: shortStatement(statement) }],

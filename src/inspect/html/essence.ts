@@ -1,7 +1,7 @@
 import type { PageText } from "../../chart/page.ts";
 import { formatBytes, formatCount, formatCounted } from "../../base/units.ts";
 import type { InspectReport } from "../report.ts";
-import { percent, roundDuration, rowsOf, tableName } from "./words.ts";
+import { percent, perSecond, roundDuration, rowsOf, tableName } from "./words.ts";
 
 /** What a reader with one minute must know, and what in the log asks for a second look. */
 export function essence(report: InspectReport): PageText {
@@ -12,7 +12,7 @@ export function essence(report: InspectReport): PageText {
 function whatThereIs({ transactions, seconds, rows, tables, tablesLeftOut, bytes, rate }: InspectReport): string {
   const { inserted, updated, deleted } = rows;
   const span = seconds > 0 ? ` in ${roundDuration(seconds)}` : "";
-  const mean = rate.perSecond === null ? "" : ` That is ${formatCount(rate.perSecond.transactions)} per second.`;
+  const mean = rate.perSecond === null ? "" : ` That is ${perSecond(rate.perSecond.transactions)} per second.`;
   const rowWords =
     `${formatCounted(inserted + updated + deleted, "changed row")} ` +
     `(${formatCounted(inserted, "insert")}, ${formatCounted(updated, "update")}, ${formatCounted(deleted, "delete")})`;

@@ -1,4 +1,4 @@
-import { formatDuration } from "../../base/units.ts";
+import { formatCount, formatDuration } from "../../base/units.ts";
 import type { StatementReport, TableReport } from "../report.ts";
 
 /** How many of the longest lists a page shows: it is for reading, and the JSON has them all. */
@@ -12,9 +12,16 @@ export function rowsOf({ inserts, updates, deletes }: TableReport): number {
   return inserts + updates + deletes;
 }
 
-/** `2 h`, `1 min 30 s`: without the zeros that a table has. */
+/** `2 h`, `1 min 30 s`, `5 s`: without the zeros that a table has. */
 export function roundDuration(seconds: number): string {
-  return formatDuration(seconds * 1000).replace(/ 00 \w+$/, "");
+  return formatDuration(seconds * 1000)
+    .replace(/ 00 \w+$/, "")
+    .replace(".0 ", " ");
+}
+
+/** `0.25`, `8.3`, `1,234`: of a rate two digits are enough. */
+export function perSecond(value: number): string {
+  return value < 9.95 ? String(Number(value.toPrecision(2))) : formatCount(value);
 }
 
 /** `34 %`, with a digit more for small parts. */
@@ -41,7 +48,7 @@ export function place({ file, position }: { file: string; position: number }): s
 /** `ALTER TABLE shop.orders`: what fits beside a line in a chart. */
 export function shortStatement({ text }: StatementReport): string {
   const words = text
-    .replaceAll(/\/\*[\s\S]*?\*\//g, " ")
+    .replaceAll(/\/\*[\s\S]*?\*\/|\bIF\s+(?:NOT\s+)?EXISTS\b/gi, " ")
     .trim()
     .split(/\s+/);
   const short = words.slice(0, 3).join(" ");
