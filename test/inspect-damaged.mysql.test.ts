@@ -1,10 +1,13 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createPrng } from "../src/base/prng.ts";
 import { BinlogFileSplitter } from "../src/binlog/file-reader.ts";
-import type { BinlogInput, Fault } from "../src/inspect/input/input.ts";
+import { TemporaryFolder } from "../src/bench/temporary-folder.ts";
+import { findInputs, type BinlogInput, type Fault } from "../src/inspect/input/input.ts";
+import { inspect } from "../src/inspect/inspect.ts";
+import type { InspectReport } from "../src/inspect/report.ts";
 import { transactionsOf } from "../src/inspect/input/transactions.ts";
 import { collectedCorpus, fileOf, keptSeeds } from "./helpers/inspect-fuzz.ts";
 import { READERS } from "./helpers/inspect-readers.ts";
@@ -14,6 +17,8 @@ import { query, useServer } from "./helpers/servers.ts";
 interface Reading {
   /** Where each whole transaction ends. */
   ends: number[];
+  /** In whole transactions. */
+  rows: number;
   faults: Fault[];
 }
 
@@ -22,10 +27,30 @@ async function read(file: Buffer, verifyChecksums = false): Promise<Reading> {
     yield file;
   };
   const input: BinlogInput = { name: "binlog.000002", bytes: file.length, chunks };
-  const reading: Reading = { ends: [], faults: [] };
+  const reading: Reading = { ends: [], rows: 0, faults: [] };
   const options = { onFault: (fault: Fault) => reading.faults.push(fault), verifyChecksums };
-  for await (const { end } of transactionsOf([input], options)) reading.ends.push(end.position);
+  for await (const { end, rows } of transactionsOf([input], options)) {
+    reading.ends.push(end.position);
+    reading.rows += rows;
+  }
   return reading;
+}
+
+let folder: TemporaryFolder;
+beforeAll(() => {
+  folder = new TemporaryFolder("inspect-damaged");
+});
+afterAll(() => folder.remove());
+
+async function inspected(file: Buffer): Promise<InspectReport> {
+  const place = join(folder.path, "binlog.000002");
+  writeFileSync(place, file);
+  return inspect(await findInputs([place]));
+}
+
+/** Of all faults but the one that is no damage: the log ends with a transaction that is not whole. */
+function offsetsOf({ faults }: InspectReport): number[] {
+  return faults.filter(({ reason }) => !reason.includes("ends inside a transaction")).map(({ offset }) => offset);
 }
 
 function eventStarts(file: Buffer): number[] {
@@ -72,6 +97,40 @@ describe("a binlog of mysql-9.7", () => {
       const offset = cut < 4 ? 0 : starts.findLast((start) => start <= cut);
       const expected = boundaries.has(cut) ? [] : [{ file: "binlog.000002", offset }];
       expect(faults.map(({ file: name, offset: at }) => ({ file: name, offset: at }))).toEqual(expected);
+    }
+  });
+
+  it("cut anywhere is counted by inspect as the applier's reader has it", async () => {
+    const prng = createPrng(6);
+    const cuts = [...starts, ...Array.from({ length: 100 }, () => prng.integer(0, file.length))];
+    for (const cut of cuts) {
+      const { ends, faults } = await read(file.subarray(0, cut));
+      const report = await inspected(file.subarray(0, cut));
+      expect(report.transactions).toBe(ends.length);
+      expect(offsetsOf(report)).toEqual(faults.map(({ offset }) => offset));
+    }
+  });
+
+  it("with events left out, doubled or moved is counted by inspect as far as it can be read", async () => {
+    const events = starts.map((start, i) => file.subarray(start, starts[i + 1] ?? file.length));
+    const prng = createPrng(9);
+    for (let run = 0; run < 300; run++) {
+      const mixed = [...events];
+      const at = prng.integer(1, events.length - 1);
+      const event = mixed[at] as Buffer;
+      const [left, to] = [prng.integer(0, 3), prng.integer(1, mixed.length)];
+      mixed.splice(at, left);
+      if (left < 2) mixed.splice(to, 0, event);
+      const damaged = Buffer.concat([file.subarray(0, 4), ...mixed]);
+      const { ends, rows, faults } = await read(damaged);
+      const report = await inspected(damaged);
+      const { inserted, updated, deleted } = report.rows;
+      const told = `event ${at}, ${left} left out, put to ${to}`;
+      expect(offsetsOf(report)[0], told).toBe(faults[0]?.offset);
+      // A table map is used wherever it stood, which the applier's reader does not do behind a fault.
+      expect(report.transactions, told).toBeGreaterThanOrEqual(ends.length);
+      expect(report.transactions - ends.length, told).toBeLessThanOrEqual(faults.length);
+      if (report.faults.length === 0) expect(inserted + updated + deleted, told).toBe(rows);
     }
   });
 

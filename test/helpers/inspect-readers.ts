@@ -11,8 +11,10 @@ import type { RowImage } from "../../src/binlog/events/row-walker.ts";
 import { isRowsType, rowsTableId } from "../../src/binlog/events/rows.ts";
 import { TableMaps } from "../../src/binlog/events/table-map.ts";
 import type { TableMapEvent } from "../../src/binlog/events/table-map.ts";
+import { inspectPage } from "../../src/inspect/html.ts";
 import { findInputs } from "../../src/inspect/input/input.ts";
 import type { BinlogInput } from "../../src/inspect/input/input.ts";
+import { inspect } from "../../src/inspect/inspect.ts";
 import { transactionsOf } from "../../src/inspect/input/transactions.ts";
 import { printRows } from "../../src/inspect/rows/print-rows.ts";
 import { printUndo } from "../../src/inspect/rows/print-undo.ts";
@@ -34,6 +36,13 @@ export const READERS: Readonly<Record<string, (file: Buffer) => Promise<void>>> 
     await withInputs(file, async (inputs) => {
       const options = { onFault: () => {}, bytesInMemoryMax: 300, verifyChecksums: true };
       for await (const transaction of transactionsOf(inputs, options)) valuesOf(transaction);
+    });
+  },
+  // As a file: inspect reads it where it lies.
+  inspect: async (file) => {
+    await withFile(file, async (inputs) => {
+      const report = await inspect(inputs, { verifyChecksums: file.length % 2 === 0 });
+      inspectPage(report);
     });
   },
   rows: async (file) => {
@@ -63,6 +72,10 @@ async function withInputs(file: Buffer, read: (inputs: BinlogInput[]) => Promise
     };
     return read([{ name: "binlog.000001", bytes: file.length, chunks }]);
   }
+  return withFile(file, read);
+}
+
+async function withFile(file: Buffer, read: (inputs: BinlogInput[]) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(path.join(os.tmpdir(), "abreast-fuzz-"));
   try {
     const place = path.join(folder, "binlog.000001");

@@ -62,6 +62,8 @@ class FileTransactions {
   #description: Buffer | undefined;
   /** Looking for the next transaction behind a fault. */
   #isLost = false;
+  /** A transaction ended before its end: the event that showed it is to be looked at again. */
+  #isBrokenOff = false;
   #faults = 0;
 
   constructor(number: number, input: BinlogInput, ordinal: number, options: TransactionsOptions) {
@@ -79,7 +81,7 @@ class FileTransactions {
         this.#options.onBytes?.(chunk.length);
         splitter.feed(chunk);
         for (let event = splitter.next(); event !== undefined; event = splitter.next()) {
-          const transaction = this.#take(event, splitter);
+          const transaction = this.#take(event, splitter) ?? this.#takeAgain(event, splitter);
           if (transaction !== undefined) yield transaction;
           if (this.#faults >= FAULTS_MAX) return;
         }
@@ -110,10 +112,18 @@ class FileTransactions {
       if (!(error instanceof ReplicationError)) throw error;
       // Lost already, and this was no beginning: one fault is told once.
       if (!this.#isLost) this.#fault(error, at);
+      this.#isBrokenOff = error.code === "GRAMMAR" && !this.#isLost;
       this.#isLost = true;
-      this.#assembler = this.#newAssembler(splitter.endOffset);
+      this.#assembler = this.#newAssembler(at);
       return undefined;
     }
+  }
+
+  /** What does not belong to the transaction before it may be the first event of the next one. */
+  #takeAgain(event: Buffer, splitter: BinlogFileSplitter): Transaction | undefined {
+    if (!this.#isBrokenOff) return undefined;
+    this.#isBrokenOff = false;
+    return this.#take(event, splitter);
   }
 
   #newAssembler(position: number): Assembler {

@@ -143,8 +143,19 @@ export class Scanner {
   #event(at: number, next: number): void {
     const bytes = this.#bytes;
     const type = bytes[at + 4] as number;
+    this.#count(type, next - at, 1);
+    const wasLost = this.#isLost;
+    const fault = this.#read(at, next, type);
+    // What does not belong to the transaction before it may be the first event of the next one.
+    const isPlain = type !== EVENT_TYPE.TRANSACTION_PAYLOAD && !isCompressed(type);
+    if (fault?.code === "GRAMMAR" && this.#format !== undefined && !wasLost && isPlain) {
+      this.#part.unpackedBytes -= next - at;
+      this.#read(at, next, type);
+    }
+  }
+
+  #read(at: number, next: number, type: number): ReplicationError | undefined {
     const length = next - at;
-    this.#count(type, length, 1);
     try {
       if (type === EVENT_TYPE.FORMAT_DESCRIPTION || type === EVENT_TYPE.START_V3) this.#describe(at, next);
       const format = this.#format;
@@ -153,9 +164,11 @@ export class Scanner {
       if (type === EVENT_TYPE.TRANSACTION_PAYLOAD) this.#payload(at, next, format);
       else if (isCompressed(type)) this.#compressed(at, next, format);
       else this.#plain(at, next, format, this.#base + at, length, length);
+      return undefined;
     } catch (error) {
       if (!(error instanceof ReplicationError)) throw error;
       this.#failed(error, this.#base + at);
+      return error;
     }
   }
 
@@ -189,7 +202,11 @@ export class Scanner {
   #payload(at: number, next: number, format: BinlogFormat): void {
     const [bytes, base] = [this.#bytes, this.#base];
     const offset = base + at;
+    if (this.#state === "outside" && !this.#isLost) {
+      throw new ReplicationError("GRAMMAR", "a compressed transaction came without its GTID");
+    }
     this.#plain(at, next, format, offset, next - at, 0);
+    if (this.#isLost) return;
     const payload = decodeTransactionPayload(bytes.subarray(at, next), format);
     const plain = withoutChecksums(format);
     const part = this.#part;
