@@ -7,6 +7,7 @@ import type { InspectReport } from "./report.ts";
 import { schemaKeys } from "./scan/schema-keys.ts";
 import { Scanner } from "./scan/scanner.ts";
 import { scanStream } from "./scan/stream-scan.ts";
+import { ScanThreads, threadsFor } from "./scan/threads.ts";
 import { UnitScan } from "./scan/unit-scan.ts";
 import { unitsOf } from "./scan/units.ts";
 import { LogSummary } from "./summary/log-summary.ts";
@@ -18,6 +19,8 @@ export interface InspectOptions {
   schema?: Schema;
   /** Check each event's CRC. Default false. */
   verifyChecksums?: boolean;
+  /** Threads beside this one, for plain files. Default: as many as are worth it. The report is the same with any number. */
+  threads?: number;
   /** Bytes scanned since the last call. */
   onBytes?: (bytes: number) => void;
   /** The bound of the range that names something which never came. */
@@ -26,37 +29,74 @@ export interface InspectOptions {
 
 /** All that can be said of these files, read once. Never throws for what is in them: see `faults`. */
 export async function inspect(inputs: readonly BinlogInput[], options: InspectOptions = {}): Promise<InspectReport> {
-  const summary = new LogSummary();
   const names = inputs.map(({ name }) => name);
   const range = options.range === undefined ? undefined : new RangeFilter(options.range, names);
-  const { schema, verifyChecksums = false, onBytes = () => {} } = options;
-  const scanner = new Scanner({ schema: schema && schemaKeys(schema), verifyChecksums, range });
-  const unitScan = new UnitScan(scanner);
-  for (const [number, input] of inputs.entries()) {
-    if (range?.isOver === true) break;
-    if (range?.skipsFile(input.name) === true) continue;
-    if (input.plainPath === undefined) {
-      for await (const part of scanStream(scanner, input, number, onBytes)) summary.add(part);
-    } else {
-      scanPlain(input.plainPath, { number, name: input.name });
+  const log = new LogScan(inputs, options, range);
+  try {
+    for (const [number, input] of inputs.entries()) {
+      if (range?.isOver === true) break;
+      if (range?.skipsFile(input.name) === true) continue;
+      await log.scan(input, number);
     }
+    await log.finish();
+  } finally {
+    await log.end();
   }
   if (range?.missing !== undefined) options.onMissing?.(range.missing);
-  return summary.report(inputs, { parallelism: undefined, checksumsVerified: verifyChecksums });
+  return log.summary.report(inputs, { parallelism: undefined, checksumsVerified: options.verifyChecksums ?? false });
+}
 
-  function scanPlain(path: string, file: { number: number; name: string }): void {
+class LogScan {
+  readonly summary = new LogSummary();
+  readonly #scanner: Scanner;
+  readonly #threads: ScanThreads;
+  readonly #onBytes: (bytes: number) => void;
+
+  constructor(inputs: readonly BinlogInput[], options: InspectOptions, range: RangeFilter | undefined) {
+    const { verifyChecksums = false, onBytes = () => {} } = options;
+    const schema = options.schema === undefined ? undefined : schemaKeys(options.schema);
+    this.#scanner = new Scanner({ schema, verifyChecksums, range });
+    this.#onBytes = onBytes;
+    const plain = inputs.filter(({ plainPath }) => plainPath !== undefined);
+    const bytes = plain.reduce((sum, input) => sum + (input.bytes ?? 0), 0);
+    // Where a range begins and ends is known only by who reads all before it.
+    const count = range === undefined ? (options.threads ?? threadsFor(bytes)) : 0;
+    this.#threads = new ScanThreads(count, { schema, verifyChecksums }, new UnitScan(this.#scanner), (part, unit) => {
+      this.summary.add(part);
+      onBytes(unit.to - unit.from);
+    });
+  }
+
+  async scan(input: BinlogInput, number: number): Promise<void> {
+    if (input.plainPath === undefined) {
+      // Parts are added up in their order.
+      await this.#threads.finish();
+      for await (const part of scanStream(this.#scanner, input, number, this.#onBytes)) this.summary.add(part);
+    } else {
+      await this.#plainFile(input.plainPath, { number, name: input.name });
+    }
+  }
+
+  finish(): Promise<void> {
+    return this.#threads.finish();
+  }
+
+  end(): Promise<void> {
+    return this.#threads.end();
+  }
+
+  async #plainFile(path: string, file: { number: number; name: string }): Promise<void> {
     let descriptor: number;
     try {
       descriptor = openSync(path, "r");
     } catch (error) {
-      summary.fault({ file: file.name, offset: 0, reason: `it cannot be opened: ${systemReason(error)}` });
+      this.summary.fault({ file: file.name, offset: 0, reason: `it cannot be opened: ${systemReason(error)}` });
       return;
     }
     try {
       for (const unit of unitsOf(descriptor)) {
-        summary.add(unitScan.scan(descriptor, file, unit));
-        onBytes(unit.to - unit.from);
-        if (scanner.isOver || scanner.isHopeless) break;
+        await this.#threads.take({ file, path, unit }, descriptor);
+        if (this.#scanner.isOver || this.#scanner.isHopeless) break;
       }
     } finally {
       closeSync(descriptor);

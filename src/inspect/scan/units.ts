@@ -17,7 +17,7 @@ export interface Unit {
 }
 
 /** Small enough that several threads end together, large enough that handing it over costs nothing. */
-export const UNIT_BYTES = 4 << 20;
+export const UNIT_BYTES = 2 << 20;
 const BLOCK_BYTES = 1 << 20;
 
 /** Cuts an open file into units, looking at the headers of its events only. Where depends on its bytes alone: any number of threads gives the same report. */

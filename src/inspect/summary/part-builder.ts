@@ -23,9 +23,11 @@ import { newTableCounts, type TableCounts } from "./table-counts.ts";
 import { TopList } from "./top-list.ts";
 
 /** Row changes of a part that are handed on for the whole log's hot rows. */
-const HOT_ROWS_MAX = 500;
+const HOT_ROWS_MAX = 100;
 const TABLES_NAMED = 5;
 const TYPES = 256;
+/** A transaction's begin is told in whole seconds: what is shorter may have taken no time at all. */
+const LONG_SECONDS = 2;
 
 /** Adds up one part of a log. The scanner counts in its fields where it is in a hurry. */
 export class PartBuilder {
@@ -96,7 +98,7 @@ export class PartBuilder {
     if (open.sequenceNumber > open.lastCommitted) this.#clock(open);
     const seconds = open.beganAt === 0 || atUs === 0 ? 0 : Math.max(0, atUs / 1_000_000 - open.beganAt);
     const isLarge = this.#largest.wants(open.bytes);
-    const isLong = seconds >= 1 && this.#longest.wants(seconds);
+    const isLong = seconds >= LONG_SECONDS && this.#longest.wants(seconds);
     if (!isLarge && !isLong) return;
     const report = this.#told(open, atUs, seconds);
     if (isLarge) this.#largest.add(report);

@@ -5,6 +5,8 @@ const SLOTS_MAX = 1 << 20;
 const CHANGES_TOLD = 4;
 const EARLY_TEXTS_MAX = 256;
 const TEXTS_MAX = 4096;
+/** In a count: the key's text was taken. */
+const TOLD = 1 << 30;
 
 /** A row that was changed several times in a part of the log. */
 export interface ChangedRow {
@@ -12,7 +14,6 @@ export interface ChangedRow {
   table: string;
   key: string;
   guessed: boolean;
-  /** Slot in the table of keys, then the count. */
   count: number;
 }
 
@@ -28,7 +29,8 @@ export class RowKeys {
   #deletedBy = new Int32Array(SLOTS_START);
   #mask = SLOTS_START - 1;
   #used = 0;
-  readonly #told: { slot: number; hash: number; row: ChangedRow }[] = [];
+  #highest = 0;
+  readonly #told: { hash: number; row: ChangedRow }[] = [];
 
   clear(): void {
     if (this.#used > 0) {
@@ -37,6 +39,7 @@ export class RowKeys {
       this.#deletedBy.fill(0);
     }
     this.#used = 0;
+    this.#highest = 0;
     this.#told.length = 0;
   }
 
@@ -62,14 +65,17 @@ export class RowKeys {
 
   /** Counts a change. @returns whether the row's text is wanted now: then call `tell`. */
   count(slot: number): boolean {
-    const count = (this.#counts[slot] as number) + 1;
-    this.#counts[slot] = count;
-    if (count === CHANGES_TOLD) return !this.#isTold(slot) && this.#told.length < TEXTS_MAX;
+    const value = (this.#counts[slot] as number) + 1;
+    this.#counts[slot] = value;
+    const count = value & ~TOLD;
+    if (count > this.#highest) this.#highest = count;
+    if (count === CHANGES_TOLD) return value < TOLD && this.#told.length < TEXTS_MAX;
     return count === 2 && this.#told.length < EARLY_TEXTS_MAX;
   }
 
   tell(slot: number, table: string, key: string, guessed: boolean): void {
-    this.#told.push({ slot, hash: this.#hashes[slot] as number, row: { table, key, guessed, count: 0 } });
+    this.#counts[slot] = (this.#counts[slot] as number) | TOLD;
+    this.#told.push({ hash: this.#hashes[slot] as number, row: { table, key, guessed, count: 0 } });
   }
 
   setDeleted(slot: number, transaction: number): void {
@@ -85,25 +91,15 @@ export class RowKeys {
 
   /** The rows whose text was taken, with their counts, the most changed first. */
   changedRows(max: number): ChangedRow[] {
-    const rows = this.#told.map(({ hash, row }) => ({ ...row, count: this.#counts[this.find(hash)] as number }));
-    return rows.toSorted((a, b) => b.count - a.count).slice(0, max);
+    for (const { hash, row } of this.#told) row.count = (this.#counts[this.find(hash)] as number) & ~TOLD;
+    const rows = this.#told.map(({ row }) => row).toSorted((a, b) => b.count - a.count);
+    return rows.length > max ? rows.slice(0, max) : rows;
   }
 
   /** So often at most a row was changed that `changedRows` leaves out; `lowest`: the count of the last one when the list was full. */
   untoldChanges(lowest: number | undefined): number {
-    const told = this.#told.length < TEXTS_MAX ? CHANGES_TOLD - 1 : this.#highest();
-    return Math.max(lowest ?? 0, Math.min(told, this.#used === 0 ? 0 : this.#highest()));
-  }
-
-  #highest(): number {
-    return this.#counts.reduce((highest, count) => Math.max(highest, count), 0);
-  }
-
-  #isTold(slot: number): boolean {
-    const hash = this.#hashes[slot] as number;
-    // Few texts are taken early.
-    for (let i = 0; i < this.#told.length && i < EARLY_TEXTS_MAX; i++) if (this.#told[i]?.hash === hash) return true;
-    return false;
+    const untold = this.#told.length < TEXTS_MAX ? Math.min(CHANGES_TOLD - 1, this.#highest) : this.#highest;
+    return Math.max(lowest ?? 0, untold);
   }
 
   #take(hash: number): number {
