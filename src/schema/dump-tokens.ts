@@ -23,6 +23,7 @@ export class DumpTokens {
   readonly #sql: string;
   #at = 0;
   #delimiter = ";";
+  #stop = stopOf(";");
   #atStart = true;
 
   constructor(sql: string) {
@@ -54,10 +55,7 @@ export class DumpTokens {
   /** Goes on behind the statement that the last token belongs to, without making tokens of it: the rows of a dump are most of it. */
   skipStatement(): void {
     const sql = this.#sql;
-    const stop = new RegExp(
-      `['"\`#]|--|/\\*|\\*/|${escaped(this.#delimiter)}|\\n(?=\\s*(?:Create Table: )?CREATE\\s)`,
-      "gi",
-    );
+    const stop = this.#stop;
     for (stop.lastIndex = this.#at; ;) {
       const found = stop.exec(sql);
       if (found === null) {
@@ -107,6 +105,7 @@ export class DumpTokens {
     const line = DELIMITER.exec(this.#sql);
     if (line === null) return false;
     this.#delimiter = line[1] as string;
+    this.#stop = stopOf(this.#delimiter);
     this.#at = DELIMITER.lastIndex;
     return true;
   }
@@ -148,6 +147,10 @@ function endOf(sql: string, text: string, from: number): number {
   const at = sql.indexOf(text, from);
   return at === -1 ? sql.length : at + text.length;
 }
+
+/** What may end a statement, or hide its end. */
+const stopOf = (delimiter: string): RegExp =>
+  new RegExp(`['"\`#]|--|/\\*|\\*/|${escaped(delimiter)}|\\n(?=\\s*(?:Create Table: )?CREATE\\s)`, "gi");
 
 const escaped = (text: string): string => text.replaceAll(/[^\w\s]/g, String.raw`\$&`);
 
