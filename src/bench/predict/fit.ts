@@ -13,8 +13,8 @@ const WAIT_STEPS = 12;
 /**
  * Fits a cost model to one measured cell: four numbers of the cell set four of the model, and all others are as they were.
  * - processor time of the engine's process: a factor for all costs of the engine
- * - processor time of the target: a factor for all its costs
- * - how long the target waited for its disk in each commit: a flush
+ * - processor time of the target: a factor for all its costs, those of its own replica too
+ * - how long the target waited for its disk in each commit: a flush, and a factor for those of its own replica
  * - the time that is left: what a question and its answer take beside what both compute
  */
 export async function calibrateOnCell(
@@ -28,12 +28,18 @@ export async function calibrateOnCell(
   let fitted: CostModel = { ...costs, flushUs: median(runs.map(flushUsOf)), flushKbUs: 0 };
   for (let round = 0; round < ROUNDS; round++) {
     const result = await simulate(fitted);
+    const targetFactor = targetCpu / result.targetCpuSeconds;
+    const { rowsFactor, startUs, wakeUs } = costs.native;
     fitted = {
       ...fitted,
       engine: scaled(fitted.engine, engineCpu / result.engineCpuSeconds),
-      target: {
-        ...scaled(fitted.target, targetCpu / result.targetCpuSeconds),
-        rollbackPart: fitted.target.rollbackPart,
+      target: { ...scaled(fitted.target, targetFactor), rollbackPart: costs.target.rollbackPart },
+      native: {
+        ...scaled(fitted.native, targetFactor),
+        rowsFactor,
+        startUs,
+        wakeUs,
+        flushUs: (costs.native.flushUs * fitted.flushUs) / costs.flushUs,
       },
     };
     fitted = { ...fitted, roundTripUs: await roundTripFor(seconds, fitted, simulate) };

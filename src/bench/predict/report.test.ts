@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { CellSettings } from "./cells.ts";
+import { type CellSettings, nameOf } from "./cells.ts";
 import { inTurn } from "./measure.ts";
 import type { Measured, MeasuredCell, MeasuredRun } from "./measured.ts";
 import { compare, formatPredict, formatPredictMarkdown } from "./report.ts";
@@ -34,7 +34,7 @@ const measured = (...cells: MeasuredCell[]): Measured => ({
   loads: [{ name: "hot", transactions: 100, binlogBytes: 1e6, binlogFile: "hot.binlog", schemaFile: "hot.sql", cells }],
 });
 
-const predicted = (of: CellSettings, seconds: number) => ({ ...of, load: "hot", seconds });
+const predicted = (of: CellSettings, seconds: number) => ({ cell: nameOf(of), load: "hot", seconds });
 
 it("errors are of the prediction against the median, and the runs' own spread stands beside them", () => {
   const one = settings("abreast", 1);
@@ -43,7 +43,7 @@ it("errors are of the prediction against the median, and the runs' own spread st
   const report = compare(
     measured(cell(one, 10, 8, 12), cell(four, 4, 4), cell(packed, 1)),
     [predicted(one, 11), predicted(four, 3), predicted(packed, 1.5)],
-    { abreast: "hot writeset-1", native: null },
+    "hot writeset-1",
   );
   expect(report.runs.map(({ secondsMedian, spread, error }) => [secondsMedian, spread, error])).toEqual([
     [10, 0.4, 0.1],
@@ -53,7 +53,7 @@ it("errors are of the prediction against the median, and the runs' own spread st
   expect(report.errors.abreast).toEqual({ cells: 2, median: 0.175, worst: 0.25, spreadMedian: 0.2, spreadMax: 0.4 });
   expect(report.errors.abreastPacked).toMatchObject({ cells: 1, median: 0.5 });
   expect(report.errors.byLoad["hot"]).toEqual(report.errors.abreast);
-  expect(formatPredict(report)).toContain("Costs calibrated on hot writeset-1.");
+  expect(formatPredict(report)).toContain("Costs calibrated on one cell, hot writeset-1,");
   expect(formatPredictMarkdown(report)).toContain("| hot | writeset | 4 | preserve | 500 |");
 });
 

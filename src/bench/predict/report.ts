@@ -30,15 +30,17 @@ export interface Errors {
 export interface PredictReport extends Omit<Measured, "loads"> {
   loads: { name: string; transactions: number; binlogBytes: number }[];
   /** The cell that the costs were calibrated on. */
-  calibratedOn: { abreast: string; native: string | null } | null;
+  calibratedOn: string | null;
   runs: ComparedCell[];
   errors: { abreast: Errors; abreastPacked: Errors; native: Errors; byLoad: Record<string, Errors> };
   /** Of each load: the server's own replica by its number of workers, fastest first, as measured and as predicted. */
   nativeOrder: { load: string; measured: number[]; predicted: number[]; right: boolean }[];
 }
 
-export interface Prediction extends CellSettings {
+export interface Prediction {
   load: string;
+  /** As `nameOf` calls it. */
+  cell: string;
   seconds: number;
 }
 
@@ -85,7 +87,7 @@ function compareCell(
 ): ComparedCell {
   const seconds = runs.map((run) => run.seconds);
   const secondsMedian = median(seconds);
-  const predicted = predictions.find((each) => each.load === load && nameOf(each) === nameOf(settings))?.seconds;
+  const predicted = predictions.find((each) => each.load === load && each.cell === nameOf(settings))?.seconds;
   return {
     load,
     ...settings,
@@ -180,8 +182,7 @@ function heading({ server, serverVersion, durability, cores, seed, loads }: Pred
 function conclusions({ calibratedOn, errors, nativeOrder, runs }: PredictReport): string[] {
   const lines: string[] = [];
   if (calibratedOn !== null) {
-    const native = calibratedOn.native === null ? "" : `; those of the server's own replica on ${calibratedOn.native}`;
-    lines.push(`Costs calibrated on ${calibratedOn.abreast}${native}.`);
+    lines.push(`Costs calibrated on one cell, ${calibratedOn}, those of the server's own replica included.`);
   }
   const tell = (what: string, { cells, median: middle, worst, spreadMedian, spreadMax }: Errors): void => {
     if (cells === 0) return;

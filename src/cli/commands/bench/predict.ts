@@ -4,6 +4,7 @@ import { abreastCells, type CellSettings, nativeCells } from "../../../bench/pre
 import { LOAD_NAMES, type LoadName } from "../../../bench/predict/loads.ts";
 import { measure } from "../../../bench/predict/measure.ts";
 import { type Measured, readMeasured } from "../../../bench/predict/measured.ts";
+import { predict } from "../../../bench/predict/predict.ts";
 import { compare, formatPredict, formatPredictMarkdown } from "../../../bench/predict/report.ts";
 import { exitOnSignals, TemporaryFolder } from "../../../bench/temporary-folder.ts";
 import { POLICY_NAMES, type PolicyName } from "../../../schedule/policies/policies.ts";
@@ -33,6 +34,7 @@ interface PredictFlags extends ContestFlags {
   save?: string;
   measured?: string;
   markdown?: string;
+  costs?: string;
 }
 
 export function predictCommand(): Command {
@@ -61,6 +63,7 @@ export function predictCommand(): Command {
     .option("--save <folder>", "keep what was measured, and the binlogs, there")
     .option("--measured <folder>", "measure nothing: compare with what `--save` kept there")
     .option("--markdown <file>", "write the tables there, too")
+    .option("--costs <file>", "write the calibrated costs there, for `simulate --costs`")
     .addHelpText("after", EXIT_CODE_HELP)
     .action(async (flags: PredictFlags) => {
       exitOnSignals();
@@ -70,7 +73,9 @@ export function predictCommand(): Command {
           flags.measured === undefined
             ? await measureCells(flags, files?.path ?? flags.save ?? "")
             : await readMeasured(flags.measured);
-        const report = compare(measured, [], null);
+        const { predictions, calibratedOn, costs } = await predict(measured);
+        if (flags.costs !== undefined) await writeFile(flags.costs, `${JSON.stringify(costs, undefined, 2)}\n`);
+        const report = compare(measured, predictions, calibratedOn);
         if (flags.markdown !== undefined) await writeFile(flags.markdown, formatPredictMarkdown(report));
         answer(report, flags, formatPredict);
       } finally {
