@@ -19,5 +19,5 @@ function descriptorOf(path: string): number {
 
 parentPort?.on("message", ({ number, file, path, unit }: ThreadTask) => {
   const part = scan.scan(descriptorOf(path), file, unit);
-  parentPort?.postMessage({ number, part } satisfies ThreadAnswer);
+  parentPort?.postMessage({ number, part } satisfies ThreadAnswer, []);
 });

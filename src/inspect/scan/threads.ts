@@ -87,7 +87,7 @@ export class ScanThreads {
       await turn();
     } else {
       helper.tasks++;
-      helper.worker.postMessage({ ...task, number } satisfies ThreadTask);
+      helper.worker.postMessage({ ...task, number } satisfies ThreadTask, []);
     }
   }
 
