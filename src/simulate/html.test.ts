@@ -23,6 +23,7 @@ function runOf(policy: keyof typeof PARALLELISM, workers: number): SimulatedRun 
     rows: 1_200_000,
     runs: 1200,
     flushes: 1200,
+    flushSeconds: 2,
     lockBreaks: 0,
     predictedSeconds: seconds,
     transactionsPerSecond: 60_000 / seconds,

@@ -124,28 +124,40 @@ export function drawTitleOfY(/** @type {uPlot} */ plot, /** @type {string} */ ti
   });
 }
 
-/** Upright lines with a word, where no other word stands already. */
+/** Upright lines, and their words where no other word stands already. */
 export function drawMarks(/** @type {uPlot} */ plot, /** @type {Chart} */ chart, /** @type {Theme} */ colours) {
-  const rows = [-Infinity, -Infinity, -Infinity];
   paint(plot, (context, { left, top, width, height, at }) => {
-    context.textAlign = "left";
-    for (const { x, text } of [...(chart.marks ?? [])].sort((a, b) => a.x - b.x)) {
-      const position = at(x, "x");
-      if (position < left || position > left + width) continue;
-      context.strokeStyle = context.fillStyle = colours.quiet;
-      context.lineWidth = 1;
-      context.setLineDash([3, 3]);
+    const right = left + width;
+    const marks = (chart.marks ?? [])
+      .map(({ x, text }) => ({ position: at(x, "x"), text }))
+      .filter(({ position }) => position >= left && position <= right)
+      .sort((a, b) => a.position - b.position);
+    context.strokeStyle = colours.quiet;
+    context.lineWidth = 1;
+    context.setLineDash([3, 3]);
+    for (const { position } of marks) {
       context.beginPath();
       context.moveTo(position, top);
       context.lineTo(position, top + height);
       context.stroke();
-      context.setLineDash([]);
+    }
+    context.setLineDash([]);
+    context.textAlign = "left";
+    context.fillStyle = colours.quiet;
+    context.strokeStyle = colours.ground;
+    context.lineWidth = 4;
+    context.lineJoin = "round";
+    const rows = [-Infinity, -Infinity, -Infinity];
+    for (const { position, text } of marks) {
       const needed = textWidth(text);
-      const begin = position + 4 + needed > left + width ? position - 4 - needed : position + 4;
+      const begin = position + 4 + needed > right ? position - 4 - needed : position + 4;
       const row = rows.findIndex((end) => end < begin);
       if (row === -1 || begin < left) continue;
       rows[row] = begin + needed + 6;
-      context.fillText(text, begin, top + 8 + row * LINE_HEIGHT);
+      const middle = top + 8 + row * LINE_HEIGHT;
+      // A rim of the ground's colour keeps a word readable on lines.
+      context.strokeText(text, begin, middle);
+      context.fillText(text, begin, middle);
     }
   });
 }

@@ -11,6 +11,9 @@ const KEY_FROM: Readonly<Record<TableReport["keyFrom"], string>> = {
   none: "none",
 };
 
+/** A row with less of all changes holds nobody up. */
+const HOT_SHARE_MIN = 0.001;
+
 export function faultTable({ faults }: InspectReport): PageTable[] {
   if (faults.length === 0) return [];
   return [
@@ -115,9 +118,10 @@ export function statementTables({ ddl, ddlCount, statements, statementCount }: I
 }
 
 export function patternTables({ patterns: { hotRows, deleteThenInsert } }: InspectReport): PageTable[] {
+  const hotter = hotRows.filter(({ share }) => share >= HOT_SHARE_MIN);
   const hot = list(
     "Hot rows",
-    hotRows,
+    hotter,
     [
       ["table", "left", ({ table }) => table],
       ["key", "left", ({ key, guessed }) => (guessed ? `${key} (a guess)` : key)],
@@ -131,7 +135,7 @@ export function patternTables({ patterns: { hotRows, deleteThenInsert } }: Inspe
     ["table", "left", tableName],
     ["rows", "right", ({ count }) => formatCount(count)],
   ]);
-  return [...(hotRows.length > 0 ? [hot] : []), ...(deleteThenInsert.tables.length > 0 ? [again] : [])];
+  return [...(hotter.length > 0 ? [hot] : []), ...(deleteThenInsert.tables.length > 0 ? [again] : [])];
 }
 
 export function gtidTable({ gtids: { gaps, gapCount } }: InspectReport): PageTable[] {
