@@ -1,22 +1,63 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { ReplicationError } from "../base/error.ts";
 import type { BinlogInput, Fault } from "../inspect/input/input.ts";
 import { describeBound, type Range } from "../inspect/input/range.ts";
 import { printRows, type RowsOutcome } from "../inspect/rows/print-rows.ts";
+import { parseTablePattern } from "../inspect/rows/tables.ts";
 import { printUndo } from "../inspect/rows/print-undo.ts";
 import type { Table } from "../schema/catalog.ts";
 import { followCounts } from "./follow.ts";
+import type { LiveBinlog } from "./live-binlog.ts";
 import { renderFollowLine } from "./render/follow.ts";
 import { formatCounted } from "./render/units.ts";
 import type { Screen } from "./screen.ts";
 import { openSpillFile } from "./spill-file.ts";
 
-export interface ShowRowsOptions {
+export interface InspectRowsOptions {
+  rows?: true;
+  undo?: true;
+  /** `schema.table`, `schema.*`; none: all. */
+  table: readonly string[];
+  /** Seconds between two lines of rates. */
+  interval: string;
+  range: Range | undefined;
+  tables: readonly Table[];
+  /** The input, when it is a server's; its failure is told by whoever opened it. */
+  live: LiveBinlog | undefined;
+  signal: AbortSignal | undefined;
+}
+
+const INTERVAL_SECONDS_MAX = 86_400;
+
+/** `inspect` with --rows, --undo, or --follow without either. @returns the exit code */
+export async function inspectRows(
+  inputs: readonly BinlogInput[],
+  options: InspectRowsOptions,
+  screen: Screen,
+): Promise<number> {
+  const { range = { from: undefined, to: undefined }, tables, table, live } = options;
+  const isOver = (): boolean => options.signal?.aborted === true || live?.failure !== undefined;
+  if (options.rows === true || options.undo === true) {
+    const only = table.length === 0 ? undefined : table.map(parseTablePattern);
+    const how = options.rows === true ? "rows" : "undo";
+    return showRows(inputs, { how, range, tables, only, isOver }, screen);
+  }
+  const seconds = Number(options.interval);
+  if (!(seconds > 0 && seconds <= INTERVAL_SECONDS_MAX)) {
+    throw new ReplicationError("CONFIG", `--interval is ${JSON.stringify(options.interval)}`, {
+      hint: "give a number of seconds",
+    });
+  }
+  return showRates(inputs, { range, intervalMs: seconds * 1000, isOver }, screen);
+}
+
+interface ShowRowsOptions {
   how: "rows" | "undo";
   range: Range;
   tables: readonly Table[];
-  /** `schema.table`, `schema.*`; undefined: all. */
   only: readonly string[] | undefined;
-  onBytes?: (bytes: number) => void;
+  /** Reading was ended: what then looks like a fault is none. */
+  isOver: () => boolean;
 }
 
 /** Whoever read standard output has gone: there is nothing more to do, and nothing is wrong. */
@@ -26,19 +67,15 @@ class OutputClosed extends Error {}
  * `inspect --rows` and `--undo`: statements on standard output, what is wrong on standard error.
  * @returns the exit code: 1 when something could not be read or undone
  */
-export async function showRows(
-  inputs: readonly BinlogInput[],
-  options: ShowRowsOptions,
-  screen: Screen,
-): Promise<number> {
-  const { how, range, tables, only, onBytes } = options;
+async function showRows(inputs: readonly BinlogInput[], options: ShowRowsOptions, screen: Screen): Promise<number> {
+  const { how, range, tables, only, isOver } = options;
   const faults: Fault[] = [];
   const reading = {
     range,
     tables,
     only,
-    ...(onBytes === undefined ? {} : { onBytes }),
     onFault: (fault: Fault) => {
+      if (isOver()) return;
       faults.push(fault);
       screen.note(`${fault.file}:${fault.offset}: ${fault.reason}`);
     },
@@ -80,14 +117,14 @@ function outputWriter(): (bytes: Buffer) => Promise<void> | undefined {
 }
 
 /** `inspect --follow` without `--rows`: a line each interval, until `signal`. @returns the exit code */
-export async function showRates(
+async function showRates(
   inputs: readonly BinlogInput[],
-  options: { range: Range; intervalMs: number; signal: AbortSignal },
+  options: { range: Range; intervalMs: number; isOver: () => boolean },
   screen: Screen,
 ): Promise<number> {
-  const { range, intervalMs, signal } = options;
+  const { range, intervalMs, isOver } = options;
   const onFault = ({ file, offset, reason }: Fault): void => {
-    if (!signal.aborted) screen.note(`${file}:${offset}: ${reason}`);
+    if (!isOver()) screen.note(`${file}:${offset}: ${reason}`);
   };
   const counts = followCounts(inputs, { range, onFault });
   let lastMs = performance.now();

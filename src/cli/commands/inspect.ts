@@ -2,10 +2,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { Command } from "commander";
 import { ReplicationError } from "../../base/error.ts";
 import { systemReason } from "../../base/system-error.ts";
-import { findInputs } from "../../inspect/input/input.ts";
+import { type BinlogInput, findInputs } from "../../inspect/input/input.ts";
 import { type Bound, describeBound, parseBound, type Range } from "../../inspect/input/range.ts";
 import { inspect } from "../../inspect/inspect.ts";
 import type { Schema } from "../../schema/dump.ts";
+import type { InspectSource } from "../inspect-source.ts";
 import { renderInspect, renderInspectLine } from "../render/inspect.ts";
 import { Screen } from "../screen.ts";
 
@@ -15,16 +16,27 @@ No server is needed. Checksums are not looked at without --verify-checksums. Wha
 
 A bound of --from and --to is a time ("2026-11-30 03:12", UTC unless it says otherwise), a GTID, or a position ("binlog.000003:1234").
 
+--rows prints every change as the statement that does it again, --undo as the one that takes it back, the last first; pipe them to the server's client, on a server of the log's
+kind. Column names and keys come from the log (binlog_row_metadata=FULL), --schema or --source; a row of a table without a key is found by all of its columns. What the
+log does not tell how to take back (DDL, statements, minimal row images) is a comment. Triggers fire again where tables have some; rows that a foreign key's cascade changed are
+only in the logs of MySQL 9.6 and later.
+
+--source reads a live server's binlog, as a replica does (REPLICATION SLAVE), from its oldest file or from --from. With --follow it goes on: a line of rates every --interval, or
+with --rows the statements as they come; Ctrl-C ends it. Beside FILE it only tells names and keys.
+
 Rows are told apart by their key where the log (binlog_row_metadata=FULL, or minimal row images) or --schema tells it; else the first column is taken for it, and the
 report says so.
 
-Exit codes: 0 all was read; 1 not all could be read; 2 usage; 3 failure.
+Exit codes: 0 all was read; 1 not all could be read, or undone; 2 usage; 3 failure.
 
 Examples:
   abreast inspect binlog.000042
   abreast inspect /var/lib/mysql --from "2026-11-30 03:00" --to "2026-11-30 03:15"
   abreast inspect binlog.0000* --html report.html
   mysqldump --no-data --all-databases > schema.sql; abreast inspect binlog.000042 --schema schema.sql
+  abreast inspect binlog.000042 --rows --table shop.orders --source mysql://root@db1
+  abreast inspect binlog.000042 --undo --from 3e11fa47-71ca-11e1-9e33-c80aa9429562:23 --schema schema.sql > undo.sql
+  abreast inspect --source mysql://root@db1 --follow
   abreast inspect binlog.000042 --json | jq '.tables[] | select(.keyFrom == "none")'`;
 
 interface InspectFlags {
@@ -35,6 +47,13 @@ interface InspectFlags {
   verifyChecksums?: true;
   json?: true;
   html?: string;
+  rows?: true;
+  undo?: true;
+  table: string[];
+  source?: string;
+  sourcePasswordFile?: string;
+  follow?: true;
+  interval: string;
 }
 
 export function inspectCommand(): Command {
@@ -48,26 +67,57 @@ export function inspectCommand(): Command {
     .option("--verify-checksums", "check each event's CRC32")
     .option("--json", "print the report as JSON")
     .option("--html <FILE>", "write the report as one page with charts")
+    .option("--rows", "print every row and statement as SQL that does it again")
+    .option("--undo", "print the SQL that takes every row change back")
+    .option(
+      "--table <TABLE>",
+      "with --rows and --undo, only this schema.table, or schema.*; may be repeated",
+      collect,
+      [],
+    )
+    .option("--source <URL>", "read this server's binlog; beside FILE, take names and keys of tables from it")
+    .option("--source-password-file <FILE>", "holds the password of --source in its first line")
+    .option("--follow", "go on reading the --source's binlog as it grows")
+    .option("--interval <SECONDS>", "with --follow, between two lines of rates", "1")
     .helpOption("-h, --help", "print help")
     .addHelpText("after", HELP)
     .action(run);
 }
 
 async function run(paths: string[], flags: InspectFlags): Promise<void> {
-  if (paths.length === 0) {
-    throw new ReplicationError("CONFIG", "inspect needs a file", { hint: "abreast inspect --help" });
-  }
+  checkFlags(paths, flags);
   const screen = new Screen(process.stdout, process.stderr);
   const top = topOf(flags.top);
   const range = rangeOf(flags);
-  const schema = flags.schema === undefined ? undefined : await readSchema(flags.schema);
-  const inputs = await findInputs(paths);
+  const source = await namedSource(paths, flags);
+  const schema = flags.schema === undefined ? await source?.schema() : await readSchema(flags.schema);
+  const live = paths.length === 0 ? source?.open(range?.from) : undefined;
+  const inputs = live === undefined ? await findInputs(paths) : [live];
+  const onBytes = progress(inputs.map(({ bytes }) => bytes));
+  if (flags.rows === true || flags.undo === true || flags.follow === true) {
+    const { inspectRows } = await import("../inspect-rows.ts");
+    const tables = schema?.tables ?? [];
+    process.exitCode = await inspectRows(inputs, { ...flags, range, tables, live, signal: source?.signal }, screen);
+  } else {
+    await showReport(inputs, flags, { range, schema, top, onBytes }, screen);
+  }
+  // A reader takes it for a fault of a file, which it is not.
+  if (live?.failure !== undefined) throw live.failure;
+}
+
+async function showReport(
+  inputs: readonly BinlogInput[],
+  flags: InspectFlags,
+  options: { range: Range | undefined; schema: Schema | undefined; top: number; onBytes: (bytes: number) => void },
+  screen: Screen,
+): Promise<void> {
+  const { range, schema, top, onBytes } = options;
   let missing: Bound | undefined;
   const report = await inspect(inputs, {
     ...(range === undefined ? {} : { range }),
     ...(schema === undefined ? {} : { schema }),
     verifyChecksums: flags.verifyChecksums === true,
-    onBytes: progress(inputs.map(({ bytes }) => bytes)),
+    onBytes,
     onMissing: (bound) => (missing = bound),
   });
   clearProgress();
@@ -82,9 +132,44 @@ async function run(paths: string[], flags: InspectFlags): Promise<void> {
   if (report.faults.length > 0) process.exitCode = 1;
 }
 
+function checkFlags(paths: readonly string[], flags: InspectFlags): void {
+  const { rows, undo, follow, json, html, table } = flags;
+  const refuse = (what: string, hint: string): never => {
+    throw new ReplicationError("CONFIG", what, { hint });
+  };
+  const isText = rows === true || undo === true;
+  if (rows === true && undo === true) refuse("--rows and --undo are two texts", "give one of them");
+  if (isText && (json === true || html !== undefined))
+    refuse("--json and --html are of the report", "leave --rows and --undo out");
+  if (table.length > 0 && !isText) refuse("--table is for --rows and --undo", "leave it out, or add --rows");
+  if (follow !== true) return;
+  if (undo === true)
+    refuse("--undo begins with the last change, and --follow has none", "give --to instead of --follow");
+  if (json === true || html !== undefined)
+    refuse("--follow makes no report", "leave --json and --html out, or --follow");
+  if (paths.length > 0) refuse("--follow is for a live server", "give --source without FILE");
+}
+
+/** The server of --source, or of ABREAST_SOURCE where no file is given. What talks to servers is loaded only for it. */
+async function namedSource(paths: readonly string[], flags: InspectFlags): Promise<InspectSource | undefined> {
+  if (flags.source === undefined && paths.length > 0) return undefined;
+  if (flags.source === undefined && process.env["ABREAST_SOURCE"] === undefined) {
+    throw new ReplicationError("CONFIG", "inspect needs a file, or a server", {
+      hint: "abreast inspect FILE, or abreast inspect --source URL; abreast inspect --help",
+    });
+  }
+  const { inspectSource } = await import("../inspect-source.ts");
+  const { source, sourcePasswordFile, follow } = flags;
+  return inspectSource({ source, sourcePasswordFile }, follow === true);
+}
+
 function rangeOf({ from, to }: InspectFlags): Range | undefined {
   if (from === undefined && to === undefined) return undefined;
   return { from: from === undefined ? undefined : parseBound(from), to: to === undefined ? undefined : parseBound(to) };
+}
+
+function collect(value: string, values: string[]): string[] {
+  return [...values, value];
 }
 
 function topOf(text: string): number {
