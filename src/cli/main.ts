@@ -34,6 +34,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   workers: async () => (await import("./commands/workers.ts")).workersCommand(),
   verify: async () => (await import("./commands/verify.ts")).verifyCommand(),
   inspect: async () => (await import("./commands/inspect.ts")).inspectCommand(),
+  simulate: async () => (await import("./commands/simulate.ts")).simulateCommand(),
   demo: async () => (await import("./commands/demo.ts")).demoCommand(),
   bench: async () => (await import("./commands/bench.ts")).benchCommand(),
   sandbox: async () => (await import("./commands/sandbox.ts")).sandboxCommand(),

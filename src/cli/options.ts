@@ -304,3 +304,12 @@ function factsOf(name: OptionName): OptionFacts {
     schema,
   };
 }
+
+/** What an engine packs by, when nobody says otherwise. */
+export const packingDefaults = (): Pick<
+  Options,
+  "packTransactions" | "packBytes" | "packRows" | "packTime" | "writesetHistory"
+> =>
+  optionsSchema
+    .pick({ packTransactions: true, packBytes: true, packRows: true, packTime: true, writesetHistory: true })
+    .parse({});

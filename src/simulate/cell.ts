@@ -75,6 +75,8 @@ export interface CellResult {
   /** Transactions of the target. */
   runs: number;
   flushes: number;
+  /** The disk was at work. */
+  flushSeconds: number;
   lockBreaks: number;
   predictedSeconds: number;
   transactionsPerSecond: number;
@@ -455,6 +457,7 @@ export class Cell {
       rows: this.#rows,
       runs: this.#runs,
       flushes: this.#device.flushes,
+      flushSeconds: this.#device.busyUs / 1e6,
       lockBreaks: this.#scheduler?.lockBreaks ?? 0,
       predictedSeconds,
       transactionsPerSecond: predictedSeconds === 0 ? 0 : this.#transactions / predictedSeconds,

@@ -77,6 +77,7 @@ export class LogDevice implements Resumable {
   #waiting: Resumable[] = [];
   #waitingKb = 0;
   flushes = 0;
+  busyUs = 0;
 
   constructor(machine: Machine, flushUs: number, kbUs: number) {
     this.#machine = machine;
@@ -102,7 +103,9 @@ export class LogDevice implements Resumable {
     this.#flushing = this.#waiting;
     this.#waiting = [];
     this.flushes++;
-    this.#machine.sleep(this.#flushUs + this.#waitingKb * this.#kbUs, this);
+    const us = this.#flushUs + this.#waitingKb * this.#kbUs;
     this.#waitingKb = 0;
+    this.busyUs += us;
+    this.#machine.sleep(us, this);
   }
 }

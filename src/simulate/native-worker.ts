@@ -141,6 +141,7 @@ export class NativeWorker implements Resumable, LockOwner {
  */
 export class GroupCommit implements Resumable {
   flushes = 0;
+  busyUs = 0;
   readonly #machine: Machine;
   readonly #costs: { commitUs: number; flushUs: number; flushKbUs: number };
   #group: NativeWorker[] = [];
@@ -163,7 +164,9 @@ export class GroupCommit implements Resumable {
       this.#isWriting = false;
       let kb = 0;
       for (const { current } of this.#group) kb += current?.kb ?? 0;
-      this.#machine.sleep(this.#costs.flushUs + kb * this.#costs.flushKbUs, this);
+      const us = this.#costs.flushUs + kb * this.#costs.flushKbUs;
+      this.busyUs += us;
+      this.#machine.sleep(us, this);
       return;
     }
     const done = this.#group;

@@ -283,6 +283,7 @@ export class NativeCell {
       rows: this.#rows,
       runs: this.#transactions,
       flushes: this.#commit.flushes,
+      flushSeconds: this.#commit.busyUs / 1e6,
       lockBreaks: this.#rollbacks,
       predictedSeconds,
       transactionsPerSecond: predictedSeconds === 0 ? 0 : this.#transactions / predictedSeconds,

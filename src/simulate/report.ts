@@ -25,7 +25,7 @@ export interface SimulateReport {
   lastAt: string | undefined;
   /** What was changed about the log before it was simulated, in words. */
   whatIf: readonly string[];
-  /** The server that wrote the log, and what `--policy auto` takes for it with and without packing. */
+  /** The server that wrote the log; undefined: there is no transaction. */
   source: { flavour: "mysql" | "mariadb"; serverVersion: string } | undefined;
   runs: readonly SimulatedRun[];
   /** Which of `runs` is recommended. */
@@ -34,7 +34,7 @@ export interface SimulateReport {
   /** Of the recommended run. */
   criticalPath: CriticalPathReport;
   lag: LagReport;
-  /** How long each transaction would have had to wait in a replica that applies one after the other, for comparison. */
+  /** Of one worker with the same policy, order and packing, for comparison. */
   lagOfOneWorker: LagReport | undefined;
   costs: CostModel;
   faults: readonly { file: string; offset: number; reason: string }[];

@@ -1,0 +1,228 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { Command } from "commander";
+import { ReplicationError } from "../../base/error.ts";
+import { parseServerUrl } from "../../base/server-url.ts";
+import { systemReason } from "../../base/system-error.ts";
+import { type BinlogInput, findInputs } from "../../inspect/input/input.ts";
+import { parseBound, type Range } from "../../inspect/input/range.ts";
+import { transactionsOf } from "../../inspect/input/transactions.ts";
+import { parseWithKey } from "../../inspect/keys/with-key.ts";
+import { LogTransactions } from "../../inspect/scheduler-transactions.ts";
+import type { Schema } from "../../schema/dump.ts";
+import type { CostModel } from "../../simulate/cost-model.ts";
+import { FromLog } from "../../simulate/from-log.ts";
+import { LogSimulation } from "../../simulate/log-simulation.ts";
+import type { SimulateReport } from "../../simulate/report.ts";
+import { renderSimulate, renderSimulateLine } from "../render/simulate.ts";
+import { Screen } from "../screen.ts";
+import { type GridFlags, gridOf, positive, readCosts } from "../simulate-options.ts";
+
+const HELP = `
+The log is applied as a backlog, in virtual time, by the scheduler that abreast replicate has, on a machine whose costs --costs says or --calibrate measures. Without either
+they are those of a machine with two cores and durable commits: order and shape are right then, seconds are not. No server is needed but for --calibrate.
+
+Keys are those of --schema, else what the log tells (binlog_row_metadata=FULL), else the first column.
+
+Exit codes: 0 all was read; 1 not all could be read; 2 usage; 3 failure.
+
+Examples:
+  abreast simulate binlog.000042
+  abreast simulate /var/lib/mysql --from "2026-11-30 03:00" --policies writeset,logical-clock --workers 4,8 --packing off
+  abreast simulate binlog.000042 --calibrate mysql://root@replica --save-costs replica.json --html report.html
+  abreast simulate binlog.000042 --costs replica.json --without-table shop.sessions --split-transactions 1000
+  abreast simulate binlog.000042 --with-key 'shop.log(id)' --json | jq .recommendation`;
+
+interface SimulateFlags extends GridFlags {
+  costs?: string;
+  calibrate?: string;
+  saveCosts?: string;
+  costsShown?: true;
+  cores?: string;
+  slower?: string;
+  withoutTable: string[];
+  withKey: string[];
+  splitTransactions?: string;
+  schema?: string;
+  from?: string;
+  to?: string;
+  json?: true;
+  html?: string;
+}
+
+export function simulateCommand(): Command {
+  const collect = (value: string, values: string[]): string[] => [...values, value];
+  return new Command("simulate")
+    .description("predict what other policies, workers, orders and packings would do to binlog files")
+    .argument("[FILE...]", "binlog files, folders with binlog files, or index files")
+    .option("--policies <LIST>", "policies to compare, or all (default: all that differ)")
+    .option("--workers <LIST>", "numbers of workers (default: 1,2,4,8,16)")
+    .option("--commit-order <LIST>", "preserve, relaxed (default: preserve)")
+    .option(
+      "--packing <LIST>",
+      "transactions of a target commit at most; on: the engine's default, off: 1 (default: off,on)",
+    )
+    .option("--dependency <WAY>", "graph or low-water-mark (default: graph)")
+    .option("--native", "the server's own replica as well")
+    .option("--costs <FILE>", "cost model, JSON")
+    .option("--calibrate <URL>", "measure the cost model on this target: some seconds, on a schema of its own")
+    .option("--save-costs <FILE>", "write the cost model to this file")
+    .option("--costs-shown", "print the cost model and end")
+    .option("--cores <NUMBER>", "cores that engine and target share")
+    .option("--slower <FACTOR>", "as if the machine computed so many times as slowly (0.5: twice as fast)")
+    .option("--without-table <TABLE>", "as if schema.table were not changed; may be repeated", collect, [])
+    .option("--with-key <KEY>", "as if a table had this unique key, schema.table(col,…); may be repeated", collect, [])
+    .option("--split-transactions <ROWS>", "as if transactions of more rows were several")
+    .option("--schema <FILE>", "names and keys of tables: the output of mysqldump --no-data, or of SHOW CREATE TABLE")
+    .option("--from <BOUND>", "begin with the first transaction at or behind this time, GTID or position")
+    .option("--to <BOUND>", "end before this time or position, or with this GTID")
+    .option("--json", "print the report as JSON")
+    .option("--html <FILE>", "write the report as one page with charts")
+    .helpOption("-h, --help", "print help")
+    .addHelpText("after", HELP)
+    .action(run);
+}
+
+async function run(paths: string[], flags: SimulateFlags): Promise<void> {
+  const screen = new Screen(process.stdout, process.stderr);
+  const costs = await costsOf(flags, screen);
+  if (flags.saveCosts !== undefined) writeText("--save-costs", flags.saveCosts, `${toJson(costs)}\n`);
+  if (flags.costsShown) return screen.print(toJson(costs));
+  if (paths.length === 0) {
+    if (flags.saveCosts !== undefined) return;
+    throw new ReplicationError("CONFIG", "simulate needs a file", { hint: "abreast simulate --help" });
+  }
+  const report = await simulateFiles(await findInputs(paths), flags, costs);
+  if (flags.html !== undefined) {
+    const { simulatePage } = await import("../../simulate/html.ts");
+    writeText("--html", flags.html, simulatePage(report));
+    screen.note(`the page is in ${flags.html}`);
+  }
+  if (flags.json) screen.print(toJson(report));
+  else if (flags.html === undefined) screen.print(renderSimulate(report, screen.width));
+  if (report.faults.length > 0) process.exitCode = 1;
+}
+
+async function simulateFiles(
+  inputs: readonly BinlogInput[],
+  flags: SimulateFlags,
+  costs: CostModel,
+): Promise<SimulateReport> {
+  const { withoutTable, withKey } = flags;
+  const range = rangeOf(flags);
+  const log = new LogTransactions({
+    schema: flags.schema === undefined ? undefined : await readSchema(flags.schema),
+    withKeys: withKey.map(parseWithKey),
+    withoutTables: withoutTable,
+  });
+  const fromLog = new FromLog(withoutTable);
+  const splitRowsMax = positive("--split-transactions", flags.splitTransactions);
+  const simulation = new LogSimulation({ grid: gridOf(flags), costs, splitRowsMax });
+  const faults: SimulateReport["faults"][number][] = [];
+  const progress = new Progress(inputs, simulation);
+  const transactions = transactionsOf(inputs, {
+    ...(range === undefined ? {} : { range }),
+    onFault: (fault) => faults.push(fault),
+    onBytes: (bytes) => progress.add(bytes),
+  });
+  for await (const transaction of transactions) {
+    simulation.push(fromLog.of(transaction, log.of(transaction)), transaction.format);
+    progress.show();
+  }
+  progress.clear();
+  return simulation.report({
+    files: inputs.map(({ name }) => name),
+    whatIf: [
+      ...withoutTable.map((table) => `${table} is not changed`),
+      ...withKey.map((key) => `there is a unique key ${key}`),
+    ],
+    faults,
+  });
+}
+
+async function costsOf(flags: SimulateFlags, screen: Screen): Promise<CostModel> {
+  const cores = positive("--cores", flags.cores);
+  const slower = positive("--slower", flags.slower);
+  let costs: CostModel;
+  if (flags.calibrate === undefined) costs = readCosts(flags.costs);
+  else if (flags.costs !== undefined) {
+    throw new ReplicationError("CONFIG", "--costs and --calibrate exclude each other", { hint: "leave one out" });
+  } else {
+    const { calibrate } = await import("../../calibrate/calibrate.ts");
+    costs = await calibrate({
+      target: parseServerUrl(flags.calibrate, "--calibrate"),
+      cores,
+      log: { info: () => {}, warn: screen.note },
+      onProgress: screen.note,
+    });
+  }
+  return {
+    ...costs,
+    ...(cores === undefined ? {} : { cores }),
+    ...(slower === undefined ? {} : { cpuFactor: costs.cpuFactor * slower }),
+  };
+}
+
+const rangeOf = ({ from, to }: SimulateFlags): Range | undefined =>
+  from === undefined && to === undefined
+    ? undefined
+    : { from: from === undefined ? undefined : parseBound(from), to: to === undefined ? undefined : parseBound(to) };
+
+async function readSchema(file: string): Promise<Schema> {
+  const { parseSchemaDump } = await import("../../schema/dump.ts");
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new ReplicationError("CONFIG", `--schema ${file} cannot be read: ${systemReason(error)}`, {
+      hint: "give the output of mysqldump --no-data",
+      cause: error,
+    });
+  }
+  return parseSchemaDump(text);
+}
+
+function writeText(flag: string, file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch (error) {
+    throw new ReplicationError("CONFIG", `${flag} ${file} cannot be written: ${systemReason(error)}`, { cause: error });
+  }
+}
+
+const toJson = (value: unknown): string => JSON.stringify(value, undefined, 2);
+
+const PROGRESS_EVERY_MS = 200;
+const COLUMNS_DEFAULT = 80;
+/** Looking at the clock costs more than counting. */
+const LOOK_EVERY = 256;
+
+/** A line on standard error, where that is a terminal. Compressed files are told by what comes out of them: then there is no total. */
+class Progress {
+  readonly #simulation: LogSimulation;
+  readonly #total: number | undefined;
+  #bytes = 0;
+  #shown = 0;
+  #nextMs = performance.now() + PROGRESS_EVERY_MS;
+
+  constructor(inputs: readonly BinlogInput[], simulation: LogSimulation) {
+    this.#simulation = simulation;
+    const isPlain = inputs.every(({ bytes, plainPath }) => bytes !== undefined && plainPath !== undefined);
+    this.#total = isPlain ? inputs.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0) : undefined;
+  }
+
+  add(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  show(): void {
+    if (!process.stderr.isTTY || ++this.#shown % LOOK_EVERY !== 0 || performance.now() < this.#nextMs) return;
+    this.#nextMs = performance.now() + PROGRESS_EVERY_MS;
+    const { transactions, cells } = this.#simulation;
+    const line = renderSimulateLine({ bytes: this.#bytes, total: this.#total, transactions }, cells);
+    process.stderr.write(`\r\u001B[2K${line.slice(0, (process.stderr.columns ?? COLUMNS_DEFAULT) - 1)}`);
+  }
+
+  clear(): void {
+    if (process.stderr.isTTY) process.stderr.write("\r\u001B[2K");
+  }
+}

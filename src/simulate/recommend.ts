@@ -1,0 +1,98 @@
+import type { CellResult } from "./cell.ts";
+import type { SimulatedRun } from "./report.ts";
+
+/** So much slower may a setting be to be preferred for being simpler. */
+const AS_FAST = 1.03;
+
+/**
+ * The fastest of these, or one that is as good as that and simpler: fewer workers, then the earlier one, for the operator names first what comes first to mind.
+ */
+export function bestOf(runs: readonly SimulatedRun[]): number {
+  const own = runs.map((run, index) => ({ run, index })).filter(({ run }) => !run.policy.startsWith("native"));
+  const seconds = Math.min(...own.map(({ run }) => run.predictedSeconds));
+  let best: { run: SimulatedRun; index: number } | undefined;
+  for (const candidate of own) {
+    if (candidate.run.predictedSeconds > seconds * AS_FAST) continue;
+    if (best === undefined || candidate.run.workers < best.run.workers) best = candidate;
+  }
+  return best?.index ?? 0;
+}
+
+export interface LimitFacts {
+  result: CellResult;
+  cores: number;
+}
+
+/** A part of the time in which something was fully used: from then on it is what limits. */
+const FULL = 0.85;
+/** A key that is on the critical path for so long. */
+const HOT = 0.3;
+
+/** What keeps a setting from being faster, in words that end a sentence. */
+export function limitOf({ result, cores }: LimitFacts): string {
+  const { predictedSeconds: seconds, engineCpuSeconds, targetCpuSeconds, flushSeconds, criticalPath } = result;
+  if (seconds === 0) return "there is nothing to do";
+  const [key] = criticalPath.keys;
+  if (key !== undefined && key.share >= HOT) {
+    return `one key of ${key.table}, for which transactions wait ${percent(key.share)} of the time`;
+  }
+  const uses = [
+    { part: (engineCpuSeconds + targetCpuSeconds) / (seconds * cores), words: `the ${coresInWords(cores)}` },
+    { part: engineCpuSeconds / seconds, words: "the engine's one thread" },
+    { part: flushSeconds / seconds, words: "flushing commits to disk" },
+  ].sort((a, b) => b.part - a.part);
+  const [most] = uses;
+  if (most !== undefined && most.part >= FULL) return `${most.words}, busy ${percent(most.part)} of the time`;
+  const { kinds, dependencies } = criticalPath;
+  const path = Math.max(criticalPath.seconds, 1e-9);
+  if (dependencies.seconds / path >= HOT) {
+    return `transactions that wait for each other, ${percent(dependencies.seconds / path)} of the time`;
+  }
+  if (kinds.execute / path >= 0.5 && result.meanBusyWorkers < 1.5) {
+    return `one session, which executes nearly all of it, ${percent(kinds.execute / path)} of the time`;
+  }
+  if (kinds.commit / path >= 0.5) {
+    const flush = flushSeconds / seconds;
+    return `commits that follow each other, ${percent(kinds.commit / path)} of the time (${percent(flush)} of it the disk)`;
+  }
+  return most === undefined ? "nothing in particular" : `${most.words}, busy ${percent(most.part)} of the time`;
+}
+
+/** One sentence: which setting, how much faster than what, and what limits it. */
+export function recommend(runs: readonly SimulatedRun[], results: readonly CellResult[], cores: number): string {
+  const best = bestOf(runs);
+  const run = runs[best];
+  const result = results[best];
+  if (run === undefined || result === undefined || run.transactions === 0) return "There are no transactions to apply.";
+  const slowest = slowestOf(runs);
+  const options = [
+    `--policy ${run.policy}`,
+    `--workers ${run.workers}`,
+    ...(run.commitOrder === "relaxed" ? ["--commit-order relaxed"] : []),
+    `--pack-transactions ${run.packing}`,
+  ].join(" ");
+  const gain =
+    slowest === undefined || slowest.predictedSeconds < run.predictedSeconds * AS_FAST
+      ? "no other setting is faster"
+      : `${times(slowest.predictedSeconds / run.predictedSeconds)} as fast as ${settingInWords(slowest)}`;
+  return `${options} takes ${seconds(run.predictedSeconds)}, ${gain}; what limits it is ${limitOf({ result, cores })}.`;
+}
+
+/** What the best one is compared with: one worker without packing where that is there, else the slowest. */
+function slowestOf(runs: readonly SimulatedRun[]): SimulatedRun | undefined {
+  const own = runs.filter(({ policy }) => !policy.startsWith("native"));
+  const plain = own.filter(({ workers, packing }) => workers === 1 && packing === 1);
+  const among = plain.length > 0 ? plain : own;
+  return among.toSorted((a, b) => b.predictedSeconds - a.predictedSeconds)[0];
+}
+
+function settingInWords({ policy, workers, packing, commitOrder }: SimulatedRun): string {
+  if (workers === 1 && packing === 1) return "one worker without packing";
+  const order = commitOrder === "relaxed" ? " in relaxed order" : "";
+  return `${policy} with ${workers === 1 ? "one worker" : `${workers} workers`}${order}`;
+}
+
+const percent = (part: number): string => `${Math.round(Math.min(1, part) * 100)} %`;
+const times = (factor: number): string => `${factor >= 10 ? Math.round(factor) : factor.toFixed(1)} times`;
+const seconds = (value: number): string => `${value >= 100 ? Math.round(value) : value.toPrecision(3)} s`;
+const coresInWords = (cores: number): string => (cores === 1 ? "one core" : `${cores} cores`);
