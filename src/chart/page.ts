@@ -2,7 +2,7 @@ import { readBrowserCode } from "./browser-code.ts";
 import { element, embeddedJson, escape } from "./markup.ts";
 import type { Chart, Page, PageTable, PageText, Section } from "./sections.ts";
 
-export type { Axis, Chart, Mark, Page, PageTable, PageText, Section, Series, Unit } from "./sections.ts";
+export type { Chart, Page, PageTable, PageText } from "./sections.ts";
 
 /**
  * One HTML document that needs nothing beside itself: opened from a disk without network it shows charts, sorts its tables, prints, and follows the reader's
