@@ -101,15 +101,17 @@ function isIndex(given: string, stats: Stats): boolean {
 
 function filesInIndex(index: string): string[] {
   const text = headOf(index, statSync(index).size).toString("utf8");
-  const lines = text.split("\n").map((line) => line.trim());
-  return lines
-    .filter((line) => line !== "")
-    .map((line) => {
-      const beside = path.join(path.dirname(index), path.basename(line));
-      // The folder may have been copied from elsewhere: what lies beside the index is meant.
-      const isBeside = statSync(beside, { throwIfNoEntry: false }) !== undefined;
-      return isBeside || !path.isAbsolute(line) ? beside : line;
-    });
+  const lines = text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+  if (lines.length === 0) throw new ReplicationError("CONFIG", `the index ${index} names no files`);
+  return lines.map((line) => {
+    const beside = path.join(path.dirname(index), path.basename(line));
+    // The folder may have been copied from elsewhere: what lies beside the index is meant.
+    const isBeside = statSync(beside, { throwIfNoEntry: false }) !== undefined;
+    return isBeside || !path.isAbsolute(line) ? beside : line;
+  });
 }
 
 function headOf(file: string, bytes = HEAD_BYTES): Buffer {
