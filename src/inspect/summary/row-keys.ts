@@ -3,8 +3,8 @@ const SLOTS_START = 1 << 15;
 const SLOTS_MAX = 1 << 20;
 /** A key's text is taken at this many changes, or already at the second while few have been taken. */
 const CHANGES_TOLD = 4;
-const EARLY_TEXTS_MAX = 256;
-const TEXTS_MAX = 4096;
+const EARLY_TEXTS_MAX = 32;
+const TEXTS_MAX = 1024;
 /** In a count: the key's text was taken. */
 const TOLD = 1 << 30;
 

@@ -3,6 +3,8 @@ export class TopList<Item> {
   readonly #size: number;
   readonly #valueOf: (item: Item) => number;
   readonly #items: Item[] = [];
+  /** What a value must be above to be kept. */
+  #floor = Number.NEGATIVE_INFINITY;
 
   constructor(size: number, valueOf: (item: Item) => number) {
     this.#size = size;
@@ -11,8 +13,7 @@ export class TopList<Item> {
 
   /** Whether an item of this value would be kept: asked before it is made. */
   wants(value: number): boolean {
-    const last = this.#items[this.#size - 1];
-    return last === undefined || value > this.#valueOf(last);
+    return value > this.#floor;
   }
 
   add(item: Item): void {
@@ -22,6 +23,8 @@ export class TopList<Item> {
     while (at > 0 && this.#valueOf(this.#items[at - 1] as Item) < value) at--;
     this.#items.splice(at, 0, item);
     if (this.#items.length > this.#size) this.#items.pop();
+    const last = this.#items[this.#size - 1];
+    if (last !== undefined) this.#floor = this.#valueOf(last);
   }
 
   get items(): Item[] {
