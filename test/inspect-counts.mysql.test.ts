@@ -4,7 +4,7 @@ import { logEverything } from "./helpers/inspect-load.ts";
 import { useServer } from "./helpers/servers.ts";
 
 /** Long form: ABREAST_INSPECT_MB=100. */
-const bytes = Number(process.env["ABREAST_INSPECT_MB"] ?? 2) * 1_000_000;
+const bytes = Number(process.env["ABREAST_INSPECT_MB"] ?? 5) * 1_000_000;
 const fast = ["--sync-binlog=0", "--innodb-flush-log-at-trx-commit=0"];
 
 describe("what inspect counts is what mysqlbinlog counts", () => {

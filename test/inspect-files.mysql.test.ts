@@ -118,9 +118,11 @@ describe("inspect given files of mysql-9.7", () => {
     await query(server(), "CREATE TABLE shop.growing (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(200))");
     const [status] = await query<RowDataPacket[]>(server(), "SHOW BINARY LOG STATUS");
     const file = path.join(server().dataFolder, String(status?.["File"]));
-    let writing = true;
+    const written = new AbortController();
     const writer = (async () => {
-      while (writing) await query(server(), "INSERT INTO shop.growing (v) VALUES (REPEAT('g', 200))");
+      while (!written.signal.aborted) {
+        await query(server(), "INSERT INTO shop.growing (v) VALUES (REPEAT('g', 200))");
+      }
     })();
     let before = 0;
     for (let round = 0; round < 15; round++) {
@@ -131,7 +133,7 @@ describe("inspect given files of mysql-9.7", () => {
       expect(report.faults.length).toBeLessThanOrEqual(1);
       for (const { offset } of report.faults) expect(offset).toBeGreaterThan(statSync(file).size / 2);
     }
-    writing = false;
+    written.abort();
     await writer;
     const [count] = await query<RowDataPacket[]>(server(), "SELECT COUNT(*) AS n FROM shop.growing");
     const { rows, faults } = await read(file);

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { expect } from "vitest";
-import { findInputs } from "../../src/inspect/input/input.ts";
+import { findInputs, type BinlogInput } from "../../src/inspect/input/input.ts";
 import { inspect } from "../../src/inspect/inspect.ts";
 import type { InspectReport } from "../../src/inspect/report.ts";
 import { foldEvents, listBinlogs } from "./mysqlbinlog.ts";
@@ -20,12 +20,26 @@ export function countsOf(report: InspectReport): Pick<Listing, "events" | "trans
 export async function expectSameCounts(tool: BinlogTool, paths: readonly string[]): Promise<InspectReport> {
   const listing = await listBinlogs(tool, paths);
   expect(listing.complete, listing.errors).toBe(true);
-  const report = await inspect(await findInputs(paths));
+  const inputs = await findInputs(paths);
+  const report = await inspect(inputs);
   expect(report.faults).toEqual([]);
   const { events, transactions, rows } = listing;
   expect(countsOf(report)).toEqual({ events, transactions, rows });
   expectConsistency(report, paths);
+  expect(await inspect(inputs.map(asStream))).toEqual(report);
   return report;
+}
+
+const CHUNK_BYTES = 61_001;
+
+/** As it comes from a pipe or a decompressor: in pieces that end anywhere. */
+function asStream({ name, bytes, chunks }: BinlogInput): BinlogInput {
+  const pieces = async function* (): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks()) {
+      for (let at = 0; at < chunk.length; at += CHUNK_BYTES) yield chunk.subarray(at, at + CHUNK_BYTES);
+    }
+  };
+  return { name, bytes, chunks: pieces };
 }
 
 /** Sums that appear twice in a report. */

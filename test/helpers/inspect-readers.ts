@@ -1,3 +1,4 @@
+import { deepEqual } from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -18,6 +19,12 @@ import { inspect } from "../../src/inspect/inspect.ts";
 import { transactionsOf } from "../../src/inspect/input/transactions.ts";
 import { printRows } from "../../src/inspect/rows/print-rows.ts";
 import { printUndo } from "../../src/inspect/rows/print-undo.ts";
+import { LogTransactions } from "../../src/inspect/scheduler-transactions.ts";
+import { DEFAULT_COSTS } from "../../src/simulate/cost-model.ts";
+import { FromLog } from "../../src/simulate/from-log.ts";
+import { simulatePage } from "../../src/simulate/html.ts";
+import { LogSimulation } from "../../src/simulate/log-simulation.ts";
+import { gridOf } from "../../src/cli/simulate-options.ts";
 import type { Transaction } from "../../src/transaction/transaction.ts";
 import { scanBinlog } from "./binlog-scan.ts";
 
@@ -38,11 +45,26 @@ export const READERS: Readonly<Record<string, (file: Buffer) => Promise<void>>> 
       for await (const transaction of transactionsOf(inputs, options)) valuesOf(transaction);
     });
   },
-  // As a file: inspect reads it where it lies.
+  // Where it lies, and as it comes through a pipe: the report is the same.
   inspect: async (file) => {
     await withFile(file, async (inputs) => {
-      const report = await inspect(inputs, { verifyChecksums: file.length % 2 === 0 });
+      const options = { verifyChecksums: file.length % 2 === 0 };
+      const report = await inspect(inputs, options);
       inspectPage(report);
+      if (!file.subarray(0, 4).equals(MAGIC)) return;
+      const streamed = await inspect([inMemory(file)], options);
+      deepEqual({ ...streamed, files: [] }, { ...report, files: [] });
+    });
+  },
+  simulate: async (file) => {
+    await withInputs(file, async (inputs) => {
+      const log = new LogTransactions({ schema: undefined });
+      const fromLog = new FromLog(["shop.counter"]);
+      const simulation = new LogSimulation({ grid: GRID, costs: DEFAULT_COSTS, splitRowsMax: 100 });
+      for await (const transaction of transactionsOf(inputs, { onFault: () => {} })) {
+        simulation.push(fromLog.of(transaction, log.of(transaction)), transaction.format);
+      }
+      simulatePage(simulation.report({ files: [], whatIf: [], faults: [] }));
     });
   },
   rows: async (file) => {
@@ -64,14 +86,18 @@ const nowhere = (): undefined => undefined;
 const MAGIC = Buffer.of(0xfe, 0x62, 0x69, 0x6e);
 const CHUNK_BYTES = 5_000;
 
+const GRID = gridOf({ policies: "logical-clock,writeset", workers: "4", packing: "off", native: true });
+
+function inMemory(file: Buffer): BinlogInput {
+  const chunks = async function* (): AsyncGenerator<Buffer> {
+    for (let at = 0; at < file.length; at += CHUNK_BYTES) yield file.subarray(at, at + CHUNK_BYTES);
+  };
+  return { name: "binlog.000001", bytes: file.length, chunks };
+}
+
 /** Binlogs are given from memory; what is compressed, or nothing at all, as a file, the way the command finds it. */
 async function withInputs(file: Buffer, read: (inputs: BinlogInput[]) => Promise<void>): Promise<void> {
-  if (file.subarray(0, 4).equals(MAGIC)) {
-    const chunks = async function* (): AsyncGenerator<Buffer> {
-      for (let at = 0; at < file.length; at += CHUNK_BYTES) yield file.subarray(at, at + CHUNK_BYTES);
-    };
-    return read([{ name: "binlog.000001", bytes: file.length, chunks }]);
-  }
+  if (file.subarray(0, 4).equals(MAGIC)) return read([inMemory(file)]);
   return withFile(file, read);
 }
 
