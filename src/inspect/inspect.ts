@@ -19,6 +19,8 @@ export interface InspectOptions {
   schema?: Schema;
   /** Check each event's CRC. Default false. */
   verifyChecksums?: boolean;
+  /** Also what each policy would make of the log, which reads it once more; `small`: when it has few transactions. Default `no`. */
+  parallelism?: "yes" | "small" | "no";
   /** Threads beside this one, for plain files. Default: as many as are worth it. The report is the same with any number. */
   threads?: number;
   /** Bytes scanned since the last call. */
@@ -43,8 +45,23 @@ export async function inspect(inputs: readonly BinlogInput[], options: InspectOp
     await log.end();
   }
   if (range?.missing !== undefined) options.onMissing?.(range.missing);
-  return log.summary.report(inputs, { parallelism: undefined, checksumsVerified: options.verifyChecksums ?? false });
+  const { parallelism: wanted, schema } = options;
+  const isWanted = wanted === "yes" || (wanted === "small" && log.summary.transactions <= SMALL_TRANSACTIONS);
+  const parallelism =
+    isWanted && inputs.every(({ bytes }) => bytes !== undefined)
+      ? await (
+          await import("./parallelism/log-parallelism.ts")
+        ).parallelismOf(inputs, {
+          range: options.range,
+          schema,
+          onBytes: options.onBytes ?? (() => {}),
+        })
+      : undefined;
+  return log.summary.report(inputs, { parallelism, checksumsVerified: options.verifyChecksums ?? false });
 }
+
+/** Of a log whose parallelism is had in no time. */
+const SMALL_TRANSACTIONS = 5000;
 
 class LogScan {
   readonly summary = new LogSummary();

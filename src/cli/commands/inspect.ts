@@ -44,6 +44,7 @@ interface InspectFlags {
   to?: string;
   schema?: string;
   top: string;
+  parallelism?: true;
   verifyChecksums?: true;
   json?: true;
   html?: string;
@@ -64,6 +65,10 @@ export function inspectCommand(): Command {
     .option("--to <BOUND>", "end before this time or position, or with this GTID")
     .option("--schema <FILE>", "names and keys of tables: the output of mysqldump --no-data, or of SHOW CREATE TABLE")
     .option("--top <NUMBER>", "rows to show of each table", "10")
+    .option(
+      "--parallelism",
+      "also what each policy would run at once: reads the log twice; small logs and pages have it anyway",
+    )
     .option("--verify-checksums", "check each event's CRC32")
     .option("--json", "print the report as JSON")
     .option("--html <FILE>", "write the report as one page with charts")
@@ -116,6 +121,7 @@ async function showReport(
   const report = await inspect(inputs, {
     ...(range === undefined ? {} : { range }),
     ...(schema === undefined ? {} : { schema }),
+    parallelism: flags.parallelism === true || flags.html !== undefined ? "yes" : "small",
     verifyChecksums: flags.verifyChecksums === true,
     onBytes,
     onMissing: (bound) => (missing = bound),

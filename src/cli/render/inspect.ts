@@ -1,7 +1,7 @@
 import type { Fault } from "../../inspect/input/input.ts";
 import type { InspectReport, StatementReport, TableReport, TransactionReport } from "../../inspect/report.ts";
 import { renderTable } from "./table.ts";
-import { cut, formatBytes, formatCount, formatCounted, formatDuration } from "./units.ts";
+import { formatBytes, formatCount, formatCounted, formatDuration } from "./units.ts";
 
 export interface InspectView {
   width: number;
@@ -29,7 +29,7 @@ export function renderInspect(report: InspectReport, view: InspectView): string 
       report.statements,
       view,
     ),
-    commitClock(report),
+    commitClock(report, view),
     policies(report, view),
     gtids(report),
     eventTypes(report, view),
@@ -50,8 +50,25 @@ function essence(report: InspectReport, { width }: InspectView): string {
       `(${formatCount(sizes.bulk)} of them from 1,000 rows on), ${formatCount(sizes.large)} large`,
     `Look at: ${findings(report).join("; ")}`,
   ];
-  return lines.map((line) => cut(line, Math.max(width, 40))).join("\n");
+  return lines.map((line) => wrap(line, width)).join("\n");
 }
+
+/** At spaces; what follows the first line is set in. */
+function wrap(text: string, width: number): string {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > Math.max(width, LINE_MIN)) {
+      lines.push(line);
+      line = `  ${word}`;
+    } else {
+      line = line === "" ? word : `${line} ${word}`;
+    }
+  }
+  return [...lines, line].join("\n");
+}
+
+const LINE_MIN = 40;
 
 function whichFiles({ files, bytes, firstAt, lastAt, seconds }: InspectReport): string {
   const [first] = files;
@@ -251,7 +268,7 @@ function statements(title: string, all: readonly StatementReport[], { width, top
   return `${title}\n${renderTable(columns, rows, width)}`;
 }
 
-function commitClock({ groupCommit, parallelism }: InspectReport): string {
+function commitClock({ groupCommit, parallelism }: InspectReport, { width }: InspectView): string {
   const lines: string[] = [];
   if (groupCommit.groups > 0) {
     const { by, groups, meanSize, largest, sizes } = groupCommit;
@@ -260,7 +277,7 @@ function commitClock({ groupCommit, parallelism }: InspectReport): string {
     );
     lines.push(
       `Group commits (by ${by ?? ""}): ${formatCount(groups)}, of ${meanSize.toFixed(1)} transactions on average, ${formatCount(largest)} at most`,
-      `  groups by size: ${bySize.join(", ")}`,
+      `Groups by size: ${bySize.join(", ")}`,
     );
   }
   const distances = parallelism?.commitParentDistance ?? [];
@@ -270,14 +287,15 @@ function commitClock({ groupCommit, parallelism }: InspectReport): string {
     );
     lines.push(`Transactions by sequence_number - last_committed: ${text.join(", ")}`);
   }
-  return lines.join("\n");
+  return lines.map((line) => wrap(line, width)).join("\n");
 }
 
 const sizeRange = (before: number | undefined, upTo: number): string =>
   before === undefined || before + 1 === upTo ? String(upTo) : `${before + 1}-${upTo}`;
 
-function policies({ parallelism }: InspectReport, { width }: InspectView): string {
-  if (parallelism === null || parallelism.policies.length === 0) return "";
+function policies({ parallelism, transactions }: InspectReport, { width }: InspectView): string {
+  if (parallelism === null || transactions === 0) return "";
+  if (parallelism.policies.length === 0) return "What each policy could run at once: --parallelism tells";
   const rows = parallelism.policies.map((one) => [
     one.policy,
     one.meanReady.toFixed(1),

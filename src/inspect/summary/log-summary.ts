@@ -61,6 +61,10 @@ export class LogSummary {
   readonly #distances: number[] = [];
   readonly #faults: Fault[] = [];
 
+  get transactions(): number {
+    return this.#transactions;
+  }
+
   add(part: PartSummary): void {
     this.#addFile(part);
     this.#addEvents(part);
