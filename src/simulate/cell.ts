@@ -28,6 +28,8 @@ const RETRIES_MAX = 10;
 /** As `src/relay/file-events.ts`: so many bytes are read from the relay log at once, and offered without looking up while there is room. */
 const BATCH_BYTES = 256 * 1024;
 
+export type Moment = "execute" | "executed" | "commit" | "committed" | "roll back";
+
 export interface CellOptions {
   policy: PolicyName;
   workers: number;
@@ -42,6 +44,8 @@ export interface CellOptions {
   writesetHistory?: number;
   /** Answers in place of a policy made here: several cells can ask one for the transaction at hand. */
   answers?: Policy;
+  /** Is told what workers do, as the engine sees it. */
+  onMoment?: (atUs: number, worker: number, what: Moment, run: Run) => void;
 }
 
 /** Seconds of all workers together, by what kept them from applying. */
@@ -131,6 +135,8 @@ export class Cell {
   /** The low-water mark, as far as its transactions were let go. */
   #passed = 0;
   readonly #atWork: (AtWork | undefined)[] = [];
+  /** What goes on behind a commit that was sent, by worker. */
+  readonly #nexts: (Run | undefined)[] = [];
   /** Runs that are encoded while the one before them is at work. */
   readonly #prepared = new Set<number>();
   readonly #path = new CriticalPath();
@@ -182,10 +188,8 @@ export class Cell {
 
   /** The log has no more. */
   end(): CellResult {
-    while (this.#machine.advance()) {
-      // Until nothing is at work any more.
-    }
-    assert(this.#held.size === 0, "at the end everything is committed");
+    while (this.#held.size > 0)
+      assert(this.#machine.advance(), "as long as something is not committed, something is at work");
     return this.#result();
   }
 
@@ -284,6 +288,7 @@ export class Cell {
       case "commit":
         return this.#commit(effect.worker, effect.run, effect.next);
       case "rollback":
+        this.#note(effect.worker, "roll back", effect.run);
         this.#session(effect.worker).rollback();
         return;
       case "advance":
@@ -302,7 +307,12 @@ export class Cell {
     }
   }
 
+  #note(worker: number, what: Moment, run: Run): void {
+    this.#options.onMoment?.(this.#machine.nowUs, worker, what, run);
+  }
+
   #execute(worker: number, run: Run): void {
+    this.#note(worker, "execute", run);
     const session = this.#session(worker);
     this.#atWork[worker] = { run, executeNode: this.#begin(run, this.#trigger), commitNode: undefined };
     this.#engine.follow(this.#buildUs(run) + this.#sheet.costs.engine.commandUs, () =>
@@ -313,6 +323,7 @@ export class Cell {
   #commit(worker: number, run: Run, next: Run | undefined): void {
     const { commandUs } = this.#sheet.costs.engine;
     const session = this.#session(worker);
+    this.#note(worker, "commit", run);
     const atWork = this.#atWork[worker];
     assert(atWork !== undefined, "who commits is at work");
     atWork.commitNode = this.#path.add(
@@ -336,11 +347,9 @@ export class Cell {
       this.#engine.follow(commandUs, () => session.commit());
       this.#engine.follow(commandUs + buildUs, () => session.execute(sessionRun));
     }
+    this.#note(worker, "execute", next);
     this.#nexts[worker] = next;
   }
-
-  /** What goes on behind a commit that was sent. */
-  readonly #nexts: (Run | undefined)[] = [];
 
   #begin(run: Run, cause: PathNode | undefined): PathNode {
     this.#runs++;
@@ -354,6 +363,7 @@ export class Cell {
   #executed(worker: number): void {
     const atWork = this.#atWork[worker];
     assert(atWork !== undefined, "who has executed is at work");
+    this.#note(worker, "executed", atWork.run);
     atWork.executeNode.endUs = this.#machine.nowUs;
     this.#tell({ type: "executed", worker }, atWork.executeNode);
   }
@@ -362,6 +372,7 @@ export class Cell {
     const atWork = this.#atWork[worker];
     const node = atWork?.commitNode;
     assert(atWork !== undefined && node !== undefined, "who has committed was at work");
+    this.#note(worker, "committed", atWork.run);
     node.endUs = this.#machine.nowUs;
     this.#lastCommitUs = this.#machine.nowUs;
     this.#path.committed(node);

@@ -32,6 +32,10 @@ const HOT = 0.3;
 export function limitOf({ result, cores }: LimitFacts): string {
   const { predictedSeconds: seconds, engineCpuSeconds, targetCpuSeconds, flushSeconds, criticalPath } = result;
   if (seconds === 0) return "there is nothing to do";
+  const [transaction] = criticalPath.transactions;
+  if (transaction !== undefined && transaction.share >= HOT && transaction.transactions <= 2) {
+    return `one transaction, ${transaction.name}, which takes ${percent(transaction.share)} of the time`;
+  }
   const [key] = criticalPath.keys;
   if (key !== undefined && key.share >= HOT) {
     return `one key of ${key.table}, for which transactions wait ${percent(key.share)} of the time`;
