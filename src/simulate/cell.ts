@@ -3,15 +3,17 @@ import { POLICIES, type PolicyName } from "../schedule/policies/policies.ts";
 import type { Policy } from "../schedule/policy.ts";
 import { createScheduler, type SchedulerState, step } from "../schedule/scheduler.ts";
 import type { Run, SchedulerEffect, SchedulerInput } from "../schedule/scheduler-types.ts";
-import { timesAt } from "../schedule/times.ts";
+import { type CellResult, timesOf } from "./cell-result.ts";
 import type { CostModel } from "./cost-model.ts";
-import { CriticalPath, type CriticalPathReport, type PathNode } from "./critical-path.ts";
+import { CriticalPath, type PathNode } from "./critical-path.ts";
 import { EngineThread } from "./engine-thread.ts";
-import { LagCurve, type LagReport } from "./lag-curve.ts";
+import { LagCurve } from "./lag-curve.ts";
 import { LockTable } from "./locks.ts";
 import { LogDevice, Machine } from "./machine.ts";
 import { CostSheet, type SimulatedTransaction, type TransactionCosts } from "./simulated-transaction.ts";
-import { type SessionRun, type SessionTimes, TargetSession } from "./target-session.ts";
+import { type SessionRun, TargetSession } from "./target-session.ts";
+
+export type { CellResult, Waits } from "./cell-result.ts";
 
 /** As `src/engine/coordinator.ts` has them. */
 const QUEUE_RUNS = 3;
@@ -46,53 +48,6 @@ export interface CellOptions {
   answers?: Policy;
   /** Is told what workers do, as the engine sees it. */
   onMoment?: (atUs: number, worker: number, what: Moment, run: Run) => void;
-}
-
-/** Seconds of all workers together, by what kept them from applying. */
-export interface Waits {
-  /** Nothing that was there could begin: it depended on what was at work. */
-  dependency: number;
-  /** Executed, and waiting for its turn. */
-  commitOrder: number;
-  /** The engine's thread had not yet come to it. */
-  engine: number;
-  /** Its commit was on the way to the disk. */
-  flush: number;
-  /** Others had the cores. */
-  cores: number;
-  /** Questions and answers on the wire. */
-  network: number;
-  /** Another session had the row; rolled back and tried again. */
-  locks: number;
-  /** Nothing was there. */
-  emptyQueue: number;
-}
-
-export interface CellResult {
-  policy: string;
-  workers: number;
-  commitOrder: "preserve" | "relaxed";
-  /** Transactions of a run at most. */
-  packing: number;
-  transactions: number;
-  rows: number;
-  /** Transactions of the target. */
-  runs: number;
-  flushes: number;
-  /** The disk was at work. */
-  flushSeconds: number;
-  lockBreaks: number;
-  predictedSeconds: number;
-  transactionsPerSecond: number;
-  /** Executing or committing, over the whole time. */
-  meanBusyWorkers: number;
-  waits: Waits;
-  /** Seconds in which a worker's session computed. */
-  workSeconds: number;
-  engineCpuSeconds: number;
-  targetCpuSeconds: number;
-  criticalPath: CriticalPathReport;
-  lag: LagReport;
 }
 
 /** A transaction above the low-water mark. */
@@ -458,7 +413,7 @@ export class Cell {
     const { policy, workers, commitOrder, packTransactionsMax } = this.#options;
     const { startUs, workerStartUs } = this.#sheet.costs;
     const predictedSeconds = (this.#lastCommitUs + startUs + workers * workerStartUs) / 1e6;
-    const { busySeconds, waits, workSeconds } = this.#spent();
+    const { busySeconds, waits, workSeconds } = timesOf(this.#sessions, this.#scheduler, this.#lastCommitUs);
     return {
       policy,
       workers,
@@ -479,39 +434,6 @@ export class Cell {
       targetCpuSeconds: (this.#machine.computedUs - this.#engine.computedUs) / 1e6,
       criticalPath: this.#path.report(),
       lag: this.#lag.report(),
-    };
-  }
-
-  /** By the scheduler's own times, as `abreast status` shows them, and by what the sessions met while they were at work. */
-  #spent(): { busySeconds: number; workSeconds: number; waits: Waits } {
-    const session: SessionTimes = { computing: 0, cores: 0, network: 0, flush: 0, lock: 0 };
-    for (const { times } of this.#sessions) {
-      for (const name of Object.keys(session) as (keyof SessionTimes)[]) session[name] += times[name] / 1e6;
-    }
-    const ms = { busy: 0, dependency: 0, event: 0, precedingCommit: 0, retry: 0 };
-    for (const worker of this.#sessions.keys()) {
-      if (this.#scheduler === undefined) break;
-      const times = timesAt(this.#scheduler, worker, this.#lastCommitUs / 1000);
-      ms.busy += times.executing + times.committing;
-      ms.dependency += times.dependency;
-      ms.event += times.event;
-      ms.precedingCommit += times.precedingCommit;
-      ms.retry += times.retry;
-    }
-    const met = session.computing + session.cores + session.network + session.flush + session.lock;
-    return {
-      busySeconds: ms.busy / 1000,
-      workSeconds: session.computing,
-      waits: {
-        dependency: ms.dependency / 1000,
-        commitOrder: ms.precedingCommit / 1000,
-        engine: Math.max(0, ms.busy / 1000 - met),
-        flush: session.flush,
-        cores: session.cores,
-        network: session.network,
-        locks: session.lock + ms.retry / 1000,
-        emptyQueue: ms.event / 1000,
-      },
     };
   }
 }
