@@ -15,6 +15,8 @@ export interface LoginOptions {
   programName?: string;
   /** For Session.executeWithFile. The server can then ask for a file at any time, and is refused at any other. */
   localFiles?: boolean;
+  /** An UPDATE tells how many rows it changed, not how many it found: what most clients of the servers ask for. */
+  changedRows?: boolean;
 }
 
 /** A socket on which the server waits for the first command, with nothing unread and no listener that would take its data. */
@@ -34,7 +36,7 @@ const UTF8MB4_GENERAL_CI = 45;
 /**
  * What we take back from the capabilities that mysql2 asks for. Query attributes put bytes before the text of COM_QUERY, session tracking puts some into
  * OK packets, LOCAL_FILES lets a server ask for our files, IGNORE_SPACE and ODBC change how text is parsed. It never asks for DEPRECATE_EOF or, unless told
- * to, for compression. FOUND_ROWS (matched, not changed rows are counted) and multiple results stay.
+ * to, for compression. FOUND_ROWS (matched, not changed rows are counted; see `changedRows`) and multiple results stay.
  */
 const FLAGS = ["-CLIENT_QUERY_ATTRIBUTES", "-SESSION_TRACK", "-LOCAL_FILES", "-IGNORE_SPACE", "-ODBC"];
 
@@ -63,7 +65,10 @@ export async function login(address: ServerAddress, options: LoginOptions = {}):
       connectTimeout: 0,
       charsetNumber: UTF8MB4_GENERAL_CI,
       multipleStatements: true,
-      flags: options.localFiles === true ? FLAGS.filter((flag) => flag !== "-LOCAL_FILES") : FLAGS,
+      flags: [
+        ...FLAGS.filter((flag) => flag !== "-LOCAL_FILES" || options.localFiles !== true),
+        ...(options.changedRows === true ? ["-FOUND_ROWS"] : []),
+      ],
       enableCleartextPlugin: address.tls !== "off",
       authPlugins: { client_ed25519: ed25519Plugin(address.password), parsec: parsecPlugin(address.password) },
       connectAttributes: { program_name: options.programName ?? "abreast" },

@@ -5,7 +5,8 @@ import type { ServerFlavour } from "../../sandbox/flavours.ts";
 import { type SandboxServer, startServer } from "../../sandbox/start.ts";
 import { Session } from "../../wire/session.ts";
 import type { TemporaryFolder } from "../temporary-folder.ts";
-import { type LoadInterval, prepareData, startLoad } from "../workload/load.ts";
+import { prepareData } from "../workload/data.ts";
+import { type LoadInterval, startLoad } from "../workload/load.ts";
 import type { Workload } from "../workload/workload.ts";
 import { checksumTables, gtidPosition } from "./server-facts.ts";
 

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { createPrng } from "../../base/prng.ts";
+import { statementText } from "../workload/statement.ts";
 import { deleteInsertWorkload, SESSIONS } from "./workload.ts";
 
 it("each session deletes and inserts only rows of its own, one c1 after the other, as often as it was told", () => {
@@ -10,8 +11,8 @@ it("each session deletes and inserts only rows of its own, one c1 after the othe
     let rounds = 0;
     for (let remove = next(); remove !== undefined; remove = next()) {
       rounds++;
-      const c1 = /^DELETE FROM m WHERE c1=(\d+)$/.exec(remove[0] ?? "")?.[1] ?? "";
-      const inserted = next()?.[0] ?? "";
+      const c1 = /^DELETE FROM m WHERE c1=(\d+)$/.exec(statementText(remove[0] ?? ""))?.[1] ?? "";
+      const inserted = statementText(next()?.[0] ?? "");
       expect(inserted.match(new RegExp(`\\(${c1},\\d+,${rounds}\\)`, "g"))).toHaveLength(50);
       expect(owners.get(c1) ?? session).toBe(session);
       owners.set(c1, session);

@@ -1,8 +1,10 @@
 import type { RowDataPacket } from "mysql2";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, test } from "vitest";
 import { query, useServer } from "../../../test/helpers/servers.ts";
-import { type LoadOptions, prepareData, startLoad } from "./load.ts";
+import { cleanUpData, prepareData } from "./data.ts";
+import { type LoadOptions, startLoad } from "./load.ts";
 import { oltpWriteOnly } from "./oltp-write-only.ts";
+import { prepared } from "./statement.ts";
 import type { Workload } from "./workload.ts";
 
 const workload = oltpWriteOnly({ tables: 2, tableSize: 1000, distribution: "special" });
@@ -25,28 +27,121 @@ async function statementCounts(): Promise<Record<string, number>> {
 }
 
 describe("a load", () => {
-  it("runs exactly the transactions it was told to, with oltp_write_only's statements, and leaves the number of rows", async () => {
-    await prepareData(server().address, "sbtest", workload, seed);
-    const before = await statementCounts();
-    const summary = await startLoad(loadOptions({ transactions: 500 })).done;
-    const after = await statementCounts();
-    const made = (kind: string): number => (after[kind] ?? 0) - (before[kind] ?? 0);
+  beforeAll(() => prepareData(server().address, "sbtest", workload, seed));
 
-    expect(summary.transactions).toBe(500);
-    expect(summary.statements).toBe(3000);
-    expect(made("Com_commit")).toBe(500);
-    // A transaction that met a deadlock was begun, and perhaps half run, once more.
-    const { errors } = summary;
-    expect(made("Com_begin")).toBe(500 + errors);
-    expect(made("Com_update")).toBeGreaterThanOrEqual(1000);
-    expect(made("Com_update")).toBeLessThanOrEqual(1000 + 2 * errors);
-    expect(made("Com_insert")).toBeGreaterThanOrEqual(500);
-    expect(made("Com_insert")).toBeLessThanOrEqual(500 + errors);
-    const rows = await query<RowDataPacket[]>(
-      server(),
-      "SELECT (SELECT COUNT(*) FROM sbtest.sbtest1) a, (SELECT COUNT(*) FROM sbtest.sbtest2) b",
-    );
-    expect(rows[0]).toEqual({ a: 1000, b: 1000 });
+  test.each(["together", "one-by-one"] as const)(
+    "%s, runs exactly the transactions it was told to, counts what the server has counted, and leaves the number of rows",
+    async (statements) => {
+      const before = await statementCounts();
+      const summary = await startLoad(loadOptions({ statements, transactions: 500, seed: statements.length })).done;
+      const after = await statementCounts();
+      const made = (kind: string): number => (after[`Com_${kind}`] ?? 0) - (before[`Com_${kind}`] ?? 0);
+
+      // A transaction that met a deadlock was begun, and perhaps half run, once more.
+      const { errors, writes, others, reads } = summary;
+      expect(summary.transactions).toBe(500);
+      expect(made("commit")).toBe(500);
+      expect(made("begin")).toBe(500 + errors);
+      expect(made("rollback")).toBe(errors);
+      expect(made("update") + made("delete") + made("insert")).toBeGreaterThanOrEqual(writes);
+      expect(made("update") + made("delete") + made("insert")).toBeLessThanOrEqual(writes + errors);
+      expect(writes).toBeGreaterThanOrEqual(2000);
+      expect(others).toBe(1000 + 2 * errors);
+      expect(reads).toBe(0);
+      expect(made("stmt_execute")).toBe(statements === "together" ? 0 : writes + 500 + errors);
+      const rows = await query<RowDataPacket[]>(
+        server(),
+        "SELECT (SELECT COUNT(*) FROM sbtest.sbtest1) a, (SELECT COUNT(*) FROM sbtest.sbtest2) b",
+      );
+      expect(rows[0]).toEqual({ a: 1000, b: 1000 });
+    },
+  );
+
+  it("counts selects as reads, and updates that change nothing as others", async () => {
+    const reading: Workload = {
+      name: "reading",
+      preparation: () => [],
+      thread: () => () => [
+        prepared("SELECT id, c, pad FROM sbtest1 WHERE id BETWEEN ? AND ?", 1, 40),
+        prepared("SELECT id FROM sbtest1 WHERE id=?", -1),
+        "SELECT 1; SELECT 2",
+        prepared("UPDATE sbtest1 SET k=k WHERE id=?", 7),
+        prepared("UPDATE sbtest1 SET k=k+? WHERE id<=?", 1, 2),
+      ],
+    };
+    const counts = { transactions: 5, reads: 20, others: 5, writes: 5 };
+    expect(
+      await startLoad(loadOptions({ workload: reading, statements: "one-by-one", transactions: 5 })).done,
+    ).toMatchObject(counts);
+    expect(await startLoad(loadOptions({ workload: reading, transactions: 5 })).done).toMatchObject(counts);
+  });
+
+  it("gives prepared statements their values, whatever they are", async () => {
+    await query(server(), "CREATE TABLE sbtest.v (id INT AUTO_INCREMENT PRIMARY KEY, n BIGINT, t MEDIUMTEXT)");
+    const values: [number, string][] = [
+      [0, ""],
+      [-1, "it's ? \\ \" \0 é 😀"],
+      [2 ** 31, "x".repeat(250)],
+      [-(2 ** 31) - 1, "é".repeat(126)],
+      [Number.MAX_SAFE_INTEGER, "x".repeat(70_000)],
+      [Number.MIN_SAFE_INTEGER, "y".repeat(251)],
+    ];
+    const inserting: Workload = {
+      name: "inserting",
+      preparation: () => [],
+      thread: () => {
+        let at = 0;
+        return () => {
+          const pair = values[at++];
+          return pair === undefined ? undefined : [prepared("INSERT INTO v (n, t) VALUES (?, ?)", ...pair)];
+        };
+      },
+    };
+    await startLoad(loadOptions({ workload: inserting, statements: "one-by-one", threads: 1 })).done;
+    const rows = await query<RowDataPacket[]>(server(), "SELECT n, t FROM sbtest.v ORDER BY id");
+    expect(rows.map((row) => [Number(row["n"]), row["t"]])).toEqual(values);
+  });
+
+  it("puts each thread into a schema of its own, in turn", async () => {
+    const schemas = ["many1", "many2", "many3"];
+    const small = oltpWriteOnly({ tables: 1, tableSize: 100, distribution: "uniform" });
+    await prepareData(server().address, schemas, small, seed);
+    const here: Workload = {
+      name: "here",
+      preparation: () => [],
+      thread: () => () => ["INSERT INTO sbtest1 (k) VALUES (1)"],
+    };
+    await startLoad(loadOptions({ schema: schemas, workload: here, threads: 6, seconds: 0.5 })).done;
+    for (const schema of schemas) {
+      const rows = await query<RowDataPacket[]>(server(), `SELECT COUNT(*) n, MAX(c) c FROM ${schema}.sbtest1`);
+      expect(Number(rows[0]?.["n"])).toBeGreaterThan(100);
+    }
+    await cleanUpData(server().address, [...schemas, "never_made"], ["sbtest1"]);
+    expect(await query(server(), "SHOW TABLES FROM many2")).toEqual([]);
+  });
+
+  it("connects again when it is told to, and else ends, when its session is killed", async () => {
+    const kill = async (): Promise<void> => {
+      const [row] = await query<RowDataPacket[]>(
+        server(),
+        "SELECT MAX(ID) id FROM information_schema.PROCESSLIST WHERE DB='sbtest'",
+      );
+      await query(server(), `KILL ${row?.["id"]}`);
+    };
+    const load = startLoad(loadOptions({ statements: "one-by-one", reconnect: true }));
+    await expect.poll(() => load.counts().transactions).toBeGreaterThan(5);
+    await kill();
+    await expect.poll(() => load.counts().reconnects).toBe(1);
+    const { transactions } = load.counts();
+    await expect.poll(() => load.counts().transactions).toBeGreaterThan(transactions);
+    load.stop();
+    expect((await load.done).reconnects).toBe(1);
+
+    const mortal = startLoad(loadOptions({ statements: "one-by-one" }));
+    const failed = expect(mortal.done).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+    await expect.poll(() => mortal.counts().transactions).toBeGreaterThan(5);
+    await kill();
+    await failed;
   });
 
   it("is never faster than its rate, and tells its progress", async () => {
@@ -70,7 +165,9 @@ describe("a load", () => {
     load.stop();
     const summary = await load.done;
     expect(summary.transactions).toBeGreaterThan(0);
-    expect(summary.statements).toBe(6 * summary.transactions);
+    const { errors, writes, others } = summary;
+    expect(writes + others).toBeGreaterThanOrEqual(6 * summary.transactions);
+    expect(writes + others).toBeLessThanOrEqual(6 * (summary.transactions + errors));
   });
 
   it("rolls a deadlock back and makes the transaction anew until it commits", async () => {
@@ -115,6 +212,7 @@ describe("a load", () => {
     const wrong: Workload = { name: "wrong", preparation: () => [], thread: () => () => ["UPDATE nowhere SET n=1"] };
     await expect(startLoad(loadOptions({ workload: wrong, transactions: 5 })).done).rejects.toMatchObject({
       sqlCode: 1146,
+      hint: expect.stringContaining("prepare"),
     });
   });
 });

@@ -1,5 +1,5 @@
 import { createPrng, type Prng } from "../../base/prng.ts";
-import type { DistributionName } from "./distribution.ts";
+import { type DistributionName, DISTRIBUTIONS } from "./distribution.ts";
 
 /** sysbench's tables `sbtest1` … `sbtestN` and the values in them (src/lua/oltp_common.lua, 1.0.20). */
 
@@ -7,7 +7,7 @@ export interface SbtestOptions {
   tables: number;
   /** Rows in each table at the start. */
   tableSize: number;
-  /** Which rows are changed. */
+  /** Which rows are changed, and what `k` holds at the start. */
   distribution: DistributionName;
 }
 
@@ -32,6 +32,7 @@ export const padValue = (prng: Prng): string => digitGroups(prng, 5);
 
 /** Like sysbench, the secondary index is made after the rows. */
 export function* sbtestPreparation(options: SbtestOptions, seed: number): Iterable<string> {
+  const distribution = DISTRIBUTIONS[options.distribution];
   for (let table = 1; table <= options.tables; table++) {
     yield (
       `CREATE TABLE sbtest${table} (id INTEGER NOT NULL AUTO_INCREMENT, k INTEGER DEFAULT '0' NOT NULL, ` +
@@ -41,7 +42,7 @@ export function* sbtestPreparation(options: SbtestOptions, seed: number): Iterab
     for (let first = 1; first <= options.tableSize; first += ROWS_PER_INSERT) {
       const rows: string[] = [];
       for (let id = first; id < first + ROWS_PER_INSERT && id <= options.tableSize; id++) {
-        rows.push(`(${prng.integer(1, options.tableSize)},'${cValue(prng)}','${padValue(prng)}')`);
+        rows.push(`(${distribution(prng, 1, options.tableSize)},'${cValue(prng)}','${padValue(prng)}')`);
       }
       yield `INSERT INTO sbtest${table} (k, c, pad) VALUES ${rows.join(",")}`;
     }

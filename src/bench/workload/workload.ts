@@ -1,10 +1,11 @@
 import type { Prng } from "../../base/prng.ts";
+import type { Statement } from "./statement.ts";
 
 /** The statements of one transaction, BEGIN and COMMIT among them, in order. */
-export type StatementList = readonly string[];
+export type StatementList = readonly Statement[];
 
 /**
- * What is written to a source: one file each. A workload only makes text; connections, threads, rate and retries are load.ts's job, so that every workload
+ * What is written to a source: one file each. A workload only makes statements; connections, threads, rate and retries are load.ts's job, so that every workload
  * is driven and counted alike.
  */
 export interface Workload {

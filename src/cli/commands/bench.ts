@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { applyCommand } from "./bench/apply.ts";
 import { batchMixCommand } from "./bench/batch-mix.ts";
 import { deleteInsertCommand } from "./bench/delete-insert.ts";
+import { loadCommand } from "./bench/load.ts";
 import { predictCommand } from "./bench/predict.ts";
 
 /** `bench`: measures the engine against the server's own replica on local servers. */
@@ -11,5 +12,6 @@ export function benchCommand(): Command {
     .addCommand(applyCommand())
     .addCommand(deleteInsertCommand())
     .addCommand(batchMixCommand())
-    .addCommand(predictCommand());
+    .addCommand(predictCommand())
+    .addCommand(loadCommand());
 }

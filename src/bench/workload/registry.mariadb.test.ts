@@ -1,0 +1,3 @@
+import { workloadCases } from "../../../test/helpers/workload-cases.ts";
+
+workloadCases("mariadb-10.11");

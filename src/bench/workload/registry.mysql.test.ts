@@ -1,0 +1,3 @@
+import { workloadCases } from "../../../test/helpers/workload-cases.ts";
+
+workloadCases("mysql-9.7");
