@@ -38,7 +38,10 @@ export class CommitGroups {
       this.#groups[power] = (this.#groups[power] ?? 0) + (groups ?? 0);
     this.#transactions += state.transactions;
     this.#largest = Math.max(this.#largest, state.largest);
-    if (state.last !== undefined) this.#open(state.last.file, state.last.id, state.last.size);
+    if (state.last === undefined) return;
+    // Not by its id: others lie between it and the first, also where that has the same.
+    if (this.#last !== undefined) this.#count(this.#last.size);
+    this.#last = state.last;
   }
 
   state(): GroupState {

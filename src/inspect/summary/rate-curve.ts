@@ -29,8 +29,10 @@ export class RateCurve {
 
   /** `atUs` 0: the time is not known, and the transaction is in no bucket. */
   add(atUs: number, transactions: number, rows: number, bytes: number): void {
-    if (atUs <= 0) return;
-    const seconds = Math.floor(atUs / SECOND_US);
+    if (atUs > 0) this.#put(Math.floor(atUs / SECOND_US), transactions, rows, bytes);
+  }
+
+  #put(seconds: number, transactions: number, rows: number, bytes: number): void {
     let index = Math.floor(seconds / this.#width) - this.#first;
     if (index < 0 || index * FIELDS >= this.#values.length) index = this.#makeRoom(seconds);
     const at = index * FIELDS;
@@ -44,7 +46,7 @@ export class RateCurve {
     while (this.#width < widthSeconds) this.#double();
     for (let i = 0; i < values.length; i += FIELDS) {
       const [transactions = 0, rows = 0, bytes = 0] = values.slice(i, i + FIELDS);
-      if (transactions > 0) this.add((first + i / FIELDS) * widthSeconds * SECOND_US, transactions, rows, bytes);
+      if (transactions > 0) this.#put((first + i / FIELDS) * widthSeconds, transactions, rows, bytes);
     }
   }
 
