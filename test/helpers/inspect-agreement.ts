@@ -33,13 +33,13 @@ export async function expectSameCounts(tool: BinlogTool, paths: readonly string[
 const CHUNK_BYTES = 61_001;
 
 /** As it comes from a pipe or a decompressor: in pieces that end anywhere. */
-function asStream({ name, bytes, chunks }: BinlogInput): BinlogInput {
+function asStream(input: BinlogInput): BinlogInput {
   const pieces = async function* (): AsyncGenerator<Buffer> {
-    for await (const chunk of chunks()) {
+    for await (const chunk of input.chunks()) {
       for (let at = 0; at < chunk.length; at += CHUNK_BYTES) yield chunk.subarray(at, at + CHUNK_BYTES);
     }
   };
-  return { name, bytes, chunks: pieces };
+  return { name: input.name, bytes: input.bytes, chunks: pieces };
 }
 
 /** Sums that appear twice in a report. */

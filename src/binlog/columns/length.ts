@@ -106,10 +106,8 @@ export function valueEnd(bytes: Buffer, offset: number, end: number, code: Lengt
     next = offset - code <= end ? offset + prefixed(bytes, offset, -code) : end + 1;
   }
   if (next > end) {
-    throw new ReplicationError(
-      "CORRUPT_EVENT",
-      `a value at byte ${offset} runs past the end of its rows at byte ${end}`,
-    );
+    // Without offsets: `bytes` may be an event, or many of them.
+    throw new ReplicationError("CORRUPT_EVENT", "a value runs past the end of its event's rows");
   }
   return next;
 }

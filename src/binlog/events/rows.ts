@@ -164,7 +164,7 @@ export function partialOptionsEnd(event: Buffer, offset: number, rowsEnd: number
   const end = offset + 1 + ((options & 1) === 1 ? (tableMap.jsonColumns + 7) >> 3 : 0);
   // One option exists, so the number never has more than a byte.
   if (options > 1 || end > rowsEnd) {
-    throw new ReplicationError("CORRUPT_EVENT", `a partial update has unknown options at byte ${offset}`);
+    throw new ReplicationError("CORRUPT_EVENT", "a partial update has unknown options");
   }
   return end;
 }

@@ -125,7 +125,14 @@ async function simulateFiles(
     onBytes: (bytes) => progress.add(bytes),
   });
   for await (const transaction of transactions) {
-    simulation.push(fromLog.of(transaction, log.of(transaction)), transaction.format);
+    try {
+      simulation.push(fromLog.of(transaction, log.of(transaction)), transaction.format);
+    } catch (error) {
+      // Its rows cannot be read: it is left out.
+      if (!(error instanceof ReplicationError)) throw error;
+      const { file, position } = transaction.start;
+      faults.push({ file, offset: position, reason: error.message });
+    }
     progress.show();
   }
   progress.clear();
