@@ -150,6 +150,7 @@ export class Cell {
 
   #start(startAfter: number): void {
     this.#passed = startAfter;
+    this.#engine.add(this.#sheet.costs.engine.startUs, () => {});
     const { workers, commitOrder, dependency, packTransactionsMax, packBytesMax, packRowsMax, packMsMax } =
       this.#options;
     this.#scheduler = createScheduler({

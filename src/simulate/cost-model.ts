@@ -37,6 +37,8 @@ export interface CostModel {
 }
 
 export interface EngineCosts {
+  /** Before the first transaction: its programs are loaded, and what runs often is compiled. */
+  startUs: number;
   /** Received, kept in the relay log, assembled, offered to the scheduler. */
   transactionUs: number;
   /** Each KiB of events received and kept. */
@@ -85,6 +87,11 @@ export interface NativeCosts {
   commitUs: number;
   /** A group of commits reaches the disk. Waiting. */
   flushUs: number;
+  /**
+   * MySQL's coordinator does not sleep while all workers are busy: it yields and looks again, and takes this part of a computing thread's share (`sql/rpl_mta_submode.cc`,
+   * get_least_occupied_worker).
+   */
+  spinPart: number;
   /** From one worker to the next whose turn it is to commit, or from the coordinator to a worker that sleeps. Waiting. */
   wakeUs: number;
 }
@@ -93,12 +100,21 @@ export interface NativeCosts {
 export const DEFAULT_COSTS: CostModel = {
   cores: 2,
   cpuFactor: 1,
-  startUs: 150_000,
+  startUs: 100_000,
   workerStartUs: 3_000,
   roundTripUs: 40,
   flushUs: 300,
   flushKbUs: 1,
-  engine: { transactionUs: 12, kbUs: 2, encodeKbUs: 2, writesetRowUs: 2, runUs: 25, commandUs: 15, answerUs: 20 },
+  engine: {
+    startUs: 500_000,
+    transactionUs: 30,
+    kbUs: 2,
+    encodeKbUs: 2,
+    writesetRowUs: 2,
+    runUs: 60,
+    commandUs: 40,
+    answerUs: 50,
+  },
   target: {
     insertUs: 18,
     updateUs: 20,
@@ -121,6 +137,7 @@ export const DEFAULT_COSTS: CostModel = {
     rowsFactor: 1,
     commitUs: 60,
     flushUs: 300,
+    spinPart: 0.3,
     wakeUs: 15,
   },
 };

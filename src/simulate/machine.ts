@@ -21,6 +21,8 @@ export class Machine {
   readonly #computing = new Heap<Resumable>();
   /** What everybody who computed all the time would have been given, in microseconds of one core. */
   #given = 0;
+  /** Of those who wait without sleeping: what they take, in shares of one that computes. */
+  #spinning = 0;
   readonly #sleeping = new Heap<Resumable>();
 
   constructor(cores: number, cpuFactor: number) {
@@ -41,6 +43,11 @@ export class Machine {
     this.#computing.push(this.#given + workUs, who);
   }
 
+  /** Somebody begins (or, with less than 0, ends) to wait without sleeping, with this part of a share. */
+  spin(part: number): void {
+    this.#spinning += part;
+  }
+
   sleep(us: number, who: Resumable): void {
     this.#sleeping.push(this.nowUs + us, who);
   }
@@ -48,7 +55,7 @@ export class Machine {
   /** Goes to the next moment at which something is over, and tells one whom it concerns. False: nothing will ever happen by itself. */
   advance(): boolean {
     const computing = this.#computing.size;
-    const rate = computing === 0 ? 0 : Math.min(1, this.#cores / computing);
+    const rate = computing === 0 ? 0 : Math.min(1, this.#cores / (computing + this.#spinning));
     const computedAtUs =
       computing === 0 ? Infinity : this.nowUs + Math.max(0, this.#computing.firstKey - this.#given) / rate;
     const wokenAtUs = this.#sleeping.firstKey;

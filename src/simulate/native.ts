@@ -12,6 +12,8 @@ import { GroupCommit, NativeWorker } from "./native-worker.ts";
 import { rowsUs, type SimulatedTransaction } from "./simulated-transaction.ts";
 
 export interface NativeOptions {
+  /** Default `mysql`; `optimistic` is MariaDB's. */
+  flavour?: "mysql" | "mariadb";
   /** `logical-clock`: MySQL's only one, MariaDB's conservative mode. `optimistic`: MariaDB's. */
   policy: "logical-clock" | "optimistic";
   workers: number;
@@ -55,6 +57,7 @@ export class NativeCell {
   /** Scheduled, and waiting for its commit parent or for a worker. */
   #atHand: NativeTransaction | undefined;
   #isCoordinatorBusy = false;
+  #isSpinning = false;
   /** The last transaction for which all behind wait. */
   #barrier = 0;
   /** Every transaction up to here is committed; above it, those that are. */
@@ -194,11 +197,20 @@ export class NativeCell {
       this.#idle.sinceUs = 0;
     }
     const worker = this.#workers.find(({ isFree }) => isFree);
+    this.#spin(worker === undefined);
     if (worker === undefined) return;
     this.#atHand = undefined;
     next.node = this.#path.add("execute", this.#lastNode, [next.transaction], this.#machine.nowUs);
     worker.execute(next);
     this.#coordinate();
+  }
+
+  #spin(isSpinning: boolean): void {
+    const { flavour, policy } = this.#options;
+    if (isSpinning === this.#isSpinning || flavour === "mariadb" || policy === "optimistic") return;
+    this.#isSpinning = isSpinning;
+    const { spinPart } = this.#costs.native;
+    this.#machine.spin(isSpinning ? spinPart : -spinPart);
   }
 
   #executed(worker: NativeWorker): void {

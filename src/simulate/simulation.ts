@@ -146,6 +146,7 @@ function nativesOf({ workers, commitOrders }: Grid, { flavour }: LogSource): Nat
   const ascending = [...counts].sort((a, b) => a - b);
   const commitOrder = commitOrders[0] ?? "preserve";
   return ascending.map((count) => ({
+    flavour,
     policy: flavour === "mariadb" && count > 1 ? "optimistic" : "logical-clock",
     workers: count,
     commitOrder: flavour === "mariadb" ? "preserve" : commitOrder,
