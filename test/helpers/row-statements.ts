@@ -4,13 +4,13 @@ import { expect } from "vitest";
 import { findInputs, type Fault } from "../../src/inspect/input/input.ts";
 import { printRows, type RowsOptions, type RowsOutcome } from "../../src/inspect/rows/print-rows.ts";
 import { printUndo } from "../../src/inspect/rows/print-undo.ts";
-import type { SpillFile } from "../../src/inspect/rows/reverse-spool.ts";
 import { findServer } from "../../src/sandbox/find.ts";
 import { commandOf } from "../../src/sandbox/installation.ts";
 import type { Command } from "../../src/sandbox/process.ts";
 import type { SandboxServer } from "../../src/sandbox/start.ts";
 import { type Table, readTables } from "../../src/schema/catalog.ts";
 import { openSession } from "./replay.ts";
+import { memory } from "./spill-memory.ts";
 
 export interface Printed {
   sql: string;
@@ -31,17 +31,6 @@ export async function printed(
   const outcome = how === "rows" ? await printRows(inputs, all, write) : await printUndo(inputs, all, write, memory);
   expect(faults).toEqual([]);
   return { sql: Buffer.concat(pieces).toString("latin1"), outcome };
-}
-
-/** What would go to a temporary file. */
-export function memory(): SpillFile {
-  let held = Buffer.alloc(0);
-  return {
-    write: (bytes, at) => {
-      held = Buffer.concat([held.subarray(0, at), bytes]);
-    },
-    read: (at, length) => Buffer.from(held.subarray(at, at + length)),
-  };
 }
 
 /** Gives the text to the server's own client, which is how people run it. Latin1 stands for bytes. */

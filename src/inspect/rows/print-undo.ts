@@ -15,9 +15,6 @@ import { OpenTables } from "./tables.ts";
 import { readTransactions, type TransactionHead, type TransactionSink } from "./transaction-reader.ts";
 
 const FLUSH_BYTES = 256 << 10;
-/** Of a piece: whether the source checked foreign keys in it; undefined for text that it does not matter to. */
-const TAG = { CHECKED: 0, UNCHECKED: 1, EITHER: 2 } as const;
-
 const SETTINGS = `SET NAMES utf8mb4;
 SET SESSION time_zone='+00:00', sql_mode='NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES';
 `;
@@ -37,19 +34,18 @@ export async function printUndo(
   const collector = new UndoCollector(options, spool);
   const missing = await readTransactions(inputs, options, collector);
   collector.finish();
-  await writeBackwards(spool, write);
+  await writeBackwards(spool, collector.areUnchecked, write);
   return { ...collector.counts, nameless: [...collector.tables.nameless], missing };
 }
 
-async function writeBackwards(spool: ReverseSpool, write: Write): Promise<void> {
+/**
+ * With foreign keys checked, a cascade that the log does not have (before MySQL 9.6) runs back as it ran. Where the source did not check them, there may be rows in between that have no
+ * parent, and the way back leads over the same states: then nothing is checked.
+ */
+async function writeBackwards(spool: ReverseSpool, areUnchecked: boolean, write: Write): Promise<void> {
   const sql = new SqlText();
-  if (spool.length > 0) sql.text(SETTINGS);
-  let checks: number = TAG.EITHER;
-  for (const { bytes, tag } of spool.backwards()) {
-    if (tag !== TAG.EITHER && tag !== checks) {
-      checks = tag;
-      sql.ascii(`SET SESSION foreign_key_checks=${tag === TAG.CHECKED ? 1 : 0};\n`);
-    }
+  if (spool.length > 0) sql.text(`${SETTINGS}SET SESSION foreign_key_checks=${areUnchecked ? 0 : 1};\n`);
+  for (const bytes of spool.backwards()) {
     sql.bytes(bytes);
     if (sql.length >= FLUSH_BYTES) await write(sql.take());
   }
@@ -60,6 +56,8 @@ async function writeBackwards(spool: ReverseSpool, write: Write): Promise<void> 
 class UndoCollector implements TransactionSink {
   readonly tables: OpenTables;
   readonly counts = { transactions: 0, rows: 0, statements: 0, notUndone: 0 };
+  /** The source changed some rows without checking foreign keys. */
+  areUnchecked = false;
   readonly #spool: ReverseSpool;
   readonly #sql = new SqlText();
   readonly #rows = new RowStatements(this.#sql);
@@ -99,17 +97,17 @@ class UndoCollector implements TransactionSink {
     const table = this.tables.of(event, format);
     if (table === undefined) return;
     const { map, plan } = table;
-    if (!this.#hasRows) this.#spool.append(COMMIT, TAG.EITHER);
+    if (!this.#hasRows) this.#spool.append(COMMIT);
     this.#hasRows = true;
     if (!plan.executable) this.tables.nameless.add(plan.name);
-    const tag = (rowsFlags(event, format) & ROWS_FLAG.NO_FOREIGN_KEY_CHECKS) === 0 ? TAG.CHECKED : TAG.UNCHECKED;
+    this.areUnchecked ||= (rowsFlags(event, format) & ROWS_FLAG.NO_FOREIGN_KEY_CHECKS) !== 0;
     const rows = this.#rows;
     rows.open(event, map, format, plan);
     while (rows.next()) {
       this.#sql.truncate(0);
       if (rows.writeBackward()) {
         this.counts.rows++;
-        this.#spool.append(this.#sql.view(), tag);
+        this.#spool.append(this.#sql.view());
       } else {
         rows.writeForward();
         this.#cannot("its row images hold too little", this.#sql.view().toString("utf8").trimEnd());
@@ -142,7 +140,7 @@ class UndoCollector implements TransactionSink {
     if (this.#spool.length > this.#from) {
       const head = this.#head === undefined ? "" : describeHead(this.#head);
       this.counts.transactions++;
-      this.#spool.append(Buffer.from(`-- back before ${head}\n${this.#hasRows ? "BEGIN;\n" : ""}`), TAG.EITHER);
+      this.#spool.append(Buffer.from(`-- back before ${head}\n${this.#hasRows ? "BEGIN;\n" : ""}`));
       if (ending === "prepare" && this.#xid !== undefined) {
         this.#prepared.set(this.#xid, { from: this.#from, to: this.#spool.length, head });
         this.#spool.skip(this.#from);
@@ -166,10 +164,7 @@ class UndoCollector implements TransactionSink {
   /** What is still prepared has changed nothing yet: whoever ends it decides. */
   finish(): void {
     for (const [xid, { head }] of this.#prepared) {
-      this.#spool.append(
-        Buffer.from(`-- prepared and not ended here, so not undone: XA ${xid}, ${head}\n`),
-        TAG.EITHER,
-      );
+      this.#spool.append(Buffer.from(`-- prepared and not ended here, so not undone: XA ${xid}, ${head}\n`));
     }
   }
 
@@ -183,6 +178,6 @@ class UndoCollector implements TransactionSink {
 
   #cannot(why: string, what: string): void {
     this.counts.notUndone++;
-    this.#spool.append(Buffer.from(`-- cannot be undone, ${why}: ${what.replaceAll("\n", "\n-- ")}\n`), TAG.EITHER);
+    this.#spool.append(Buffer.from(`-- cannot be undone, ${why}: ${what.replaceAll("\n", "\n-- ")}\n`));
   }
 }

@@ -1,14 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { memory } from "../../../test/helpers/row-statements.ts";
+import { memory } from "../../../test/helpers/spill-memory.ts";
 import { ReverseSpool } from "./reverse-spool.ts";
 
-const read = (spool: ReverseSpool): string[] =>
-  Array.from(spool.backwards(), ({ bytes, tag }) => `${tag}:${bytes.toString("latin1")}`);
+const read = (spool: ReverseSpool): string[] => Array.from(spool.backwards(), (bytes) => bytes.toString("latin1"));
 
 test("whatever is appended and cut back comes out last first", () => {
   const step = fc.oneof(
-    { weight: 5, arbitrary: fc.tuple(fc.string({ unit: "grapheme-ascii", maxLength: 30 }), fc.nat(3)) },
+    { weight: 5, arbitrary: fc.tuple(fc.string({ unit: "grapheme-ascii", maxLength: 30 })) },
     { weight: 1, arbitrary: fc.constant("truncate" as const) },
   );
   fc.assert(
@@ -21,8 +20,8 @@ test("whatever is appended and cut back comes out last first", () => {
           spool.truncate(model[kept]?.place ?? 0);
           model.length = kept;
         } else {
-          model.push({ text: `${taken[1]}:${taken[0]}`, place: spool.length });
-          spool.append(Buffer.from(taken[0], "latin1"), taken[1]);
+          model.push({ text: taken[0], place: spool.length });
+          spool.append(Buffer.from(taken[0], "latin1"));
         }
       }
       expect(read(spool)).toEqual(model.map(({ text }) => text).toReversed());
@@ -35,23 +34,23 @@ test("what memory does not hold goes to a file, also in the middle of the cuttin
   const texts = Array.from({ length: 40 }, (_, i) => String(i).padEnd(i === 20 ? 9_000_000 : 400_000, "."));
   const places = texts.map((text) => {
     const place = spool.length;
-    spool.append(Buffer.from(text, "latin1"), 1);
+    spool.append(Buffer.from(text, "latin1"));
     return place;
   });
   spool.truncate(places[30] ?? 0);
-  spool.append(Buffer.from("last"), 2);
+  spool.append(Buffer.from("last"));
   expect(read(spool).map((text) => text.slice(0, 6))).toEqual([
-    "2:last",
+    "last",
     ...texts
       .slice(0, 30)
       .toReversed()
-      .map((text) => `1:${text}`.slice(0, 6)),
+      .map((text) => text.slice(0, 6)),
   ]);
 });
 
 test("pieces that are skipped come where they are repeated", () => {
   const spool = new ReverseSpool(memory);
-  const append = (text: string): void => spool.append(Buffer.from(text), 0);
+  const append = (text: string): void => spool.append(Buffer.from(text));
   append("first");
   const from = spool.length;
   append("prepared 1");
@@ -61,5 +60,5 @@ test("pieces that are skipped come where they are repeated", () => {
   append("between");
   spool.repeat(from, to);
   append("last");
-  expect(read(spool)).toEqual(["0:last", "0:prepared 2", "0:prepared 1", "0:between", "0:first"]);
+  expect(read(spool)).toEqual(["last", "prepared 2", "prepared 1", "between", "first"]);
 });

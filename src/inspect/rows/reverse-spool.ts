@@ -8,15 +8,9 @@ export interface SpillFile {
 
 const TAIL_BYTES = 8 << 20;
 const WINDOW_BYTES = 1 << 20;
-/** Behind each piece: its length, u32, and its tag, u8. */
+/** Behind each piece: its length, u32, and its kind, u8. */
 const TRAILER_BYTES = 5;
-const TAG_SKIP = 0xfe;
-const TAG_REPEAT = 0xff;
-
-export interface Piece {
-  bytes: Buffer;
-  tag: number;
-}
+const KIND = { TEXT: 0, SKIP: 1, REPEAT: 2 } as const;
 
 /**
  * Takes pieces of text and gives them back last first, however many there are: what is more than a few megabytes goes to a file, which is then read from its end.
@@ -40,13 +34,9 @@ export class ReverseSpool {
     return this.#fileLength + this.#tailLength;
   }
 
-  /** `tag`: below 0xfe, for the reader. The bytes are copied. */
-  append(bytes: Buffer, tag: number): void {
-    this.#put(bytes);
-    const trailer = Buffer.alloc(TRAILER_BYTES);
-    trailer.writeUInt32LE(bytes.length);
-    trailer[4] = tag;
-    this.#put(trailer);
+  /** The bytes are copied. */
+  append(bytes: Buffer): void {
+    this.#append(bytes, KIND.TEXT);
   }
 
   /** Forgets what was appended behind that place. */
@@ -62,28 +52,36 @@ export class ReverseSpool {
 
   /** The pieces from `place` up to here are not given back, unless `repeat` names them. */
   skip(place: number): void {
-    this.append(numbers(place), TAG_SKIP);
+    this.#append(numbers(place), KIND.SKIP);
   }
 
   /** Here come the pieces between these places, as if they were appended now. */
   repeat(from: number, to: number): void {
-    this.append(numbers(from, to), TAG_REPEAT);
+    this.#append(numbers(from, to), KIND.REPEAT);
   }
 
   /** All pieces, the last one first. A piece is valid until the next is asked for. */
-  *backwards(from = 0, to = this.length): Generator<Piece> {
+  *backwards(from = 0, to = this.length): Generator<Buffer> {
     let place = to;
     while (place > from) {
       const trailer = this.#read(place - TRAILER_BYTES, place);
       const length = trailer.readUInt32LE();
-      const tag = trailer[4] as number;
+      const kind = trailer[4] as number;
       const end = place - TRAILER_BYTES;
       const bytes = this.#read(end - length, end);
       place = end - length;
-      if (tag === TAG_SKIP) place = bytes.readDoubleLE();
-      else if (tag === TAG_REPEAT) yield* this.backwards(bytes.readDoubleLE(), bytes.readDoubleLE(8));
-      else yield { bytes, tag };
+      if (kind === KIND.SKIP) place = bytes.readDoubleLE();
+      else if (kind === KIND.REPEAT) yield* this.backwards(bytes.readDoubleLE(), bytes.readDoubleLE(8));
+      else yield bytes;
     }
+  }
+
+  #append(bytes: Buffer, kind: number): void {
+    this.#put(bytes);
+    const trailer = Buffer.alloc(TRAILER_BYTES);
+    trailer.writeUInt32LE(bytes.length);
+    trailer[4] = kind;
+    this.#put(trailer);
   }
 
   #put(bytes: Buffer): void {
