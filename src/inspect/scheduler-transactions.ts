@@ -21,8 +21,9 @@ export class LogTransactions {
 
   /** @throws as OfflineWritesets */
   of(transaction: Transaction): SchedulerTransaction {
-    const ordinal = ++this.#ordinal;
     const writeset = this.writesets.of(transaction);
+    // Counted behind what may throw: the scheduler knows no gaps.
+    const ordinal = ++this.#ordinal;
     const told = this.#stream.of(transaction, { ordinal, writeset, applied: false });
     if (!this.#without.touches(transaction)) return told;
     return { ...told, schemas: this.#without.schemasOf(transaction) };
