@@ -1,0 +1,107 @@
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeAll, expect, test } from "vitest";
+import { binlogFiles } from "./helpers/assemble.ts";
+import { CliProcess, type ProcessEnd } from "./helpers/engine-process.ts";
+import { contents, runAll } from "./helpers/replay.ts";
+import { runWithClient } from "./helpers/row-statements.ts";
+import { useServer } from "./helpers/servers.ts";
+
+/** What a user sees of `inspect --rows`, `--undo`, `--source` and `--follow`, in processes of their own. */
+
+const server = useServer("mysql-9.7");
+const running: CliProcess[] = [];
+let file = "";
+
+beforeAll(async () => {
+  // Builds what is not built, so that no later command says that it does.
+  expect((await run("--version")).end).toBe(0);
+  await runAll(server(), [
+    "CREATE DATABASE shop",
+    "CREATE TABLE shop.orders(id INT PRIMARY KEY, note VARCHAR(20))",
+    "INSERT INTO shop.orders VALUES(1,'one'),(2,'two')",
+  ]);
+});
+
+afterEach(async () => {
+  for (const cli of running.splice(0)) await cli.kill();
+});
+
+function start(...args: string[]): CliProcess {
+  const cli = new CliProcess(args);
+  running.push(cli);
+  return cli;
+}
+
+async function run(...args: string[]): Promise<{ end: ProcessEnd; output: string; errors: string }> {
+  const cli = start(...args);
+  const end = await cli.ended;
+  return { end, output: cli.output, errors: cli.errors };
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await sleep(20);
+}
+
+test("a mistake is taken back: --undo with the server's names, from the file to the client", async () => {
+  const before = await contents(server(), "shop");
+  await runAll(server(), [
+    "FLUSH BINARY LOGS",
+    "UPDATE shop.orders SET note='oops'",
+    "DELETE FROM shop.orders WHERE id=2",
+  ]);
+  file = (await binlogFiles(server())).at(-1) ?? "";
+  const rows = await run("inspect", file, "--rows", "--source", server().url);
+  expect(rows).toMatchObject({ end: 0, errors: "" });
+  expect(rows.output).toContain("UPDATE `shop`.`orders` SET `note`='oops' WHERE `id`=1 LIMIT 1;");
+  const undo = await run("inspect", file, "--undo", "--source", server().url);
+  expect(undo).toMatchObject({ end: 0, errors: "" });
+  await runWithClient(server(), undo.output);
+  expect(await contents(server(), "shop")).toEqual(before);
+});
+
+test("without names the text says so, and a range that names nothing is told", async () => {
+  const { end, errors, output } = await run("inspect", file, "--rows", "--from", `${path.basename(file)}:4`);
+  expect(end).toBe(0);
+  expect(errors).toContain("no column names are known of `shop`.`orders`");
+  expect(output).toContain("(@1,@2)");
+  const nothing = await run("inspect", file, "--rows", "--to", "11111111-2222-3333-4444-555555555555:7");
+  expect(nothing.end).toBe(1);
+  expect(nothing.errors).toContain("11111111-2222-3333-4444-555555555555:7");
+});
+
+test("DDL cannot be undone: it is a comment, and the exit code says so", async () => {
+  await runAll(server(), ["FLUSH BINARY LOGS", "CREATE TABLE shop.later(id INT)"]);
+  const { end, output, errors } = await run("inspect", (await binlogFiles(server())).at(-1) ?? "", "--undo");
+  expect(end).toBe(1);
+  expect(output).toContain("-- cannot be undone, it is a statement: CREATE TABLE shop.later(id INT)");
+  expect(errors).toContain("1 change cannot be undone");
+});
+
+test("a live server is read to its end, reported like files, or followed until Ctrl-C", async () => {
+  const report = await run("inspect", "--source", server().url, "--json");
+  expect(report.end).toBe(0);
+  expect(JSON.parse(report.output)).toMatchObject({ faults: [], tables: [{ schema: "shop", table: "orders" }] });
+  const follow = start("inspect", "--source", server().url, "--follow", "--interval", "0.2");
+  await until(() => follow.output.includes("most in shop.orders"));
+  expect(await follow.interrupt()).toBe(0);
+  const rows = start("inspect", "--source", server().url, "--follow", "--rows");
+  await until(() => rows.output.includes("'oops'"));
+  await runAll(server(), ["INSERT INTO shop.orders VALUES(77,'seen as it came')"]);
+  await until(() => rows.output.includes("VALUES (77,'seen as it came');"));
+  expect(await rows.interrupt()).toBe(0);
+  expect(rows.errors).toBe("");
+});
+
+test.each([
+  [["--rows", "--undo", "x"], "--rows and --undo are two texts"],
+  [["--follow", "x"], "--follow is for a live server"],
+  [["--table", "a", "--rows", "package.json"], '"a" names no table'],
+  [["--rows", "--from", "yesterday", "package.json"], '"yesterday" cannot be an end of a range'],
+  [[], "inspect needs a file, or a server"],
+])("what makes no sense is refused: inspect %j", async (args, message) => {
+  const { end, errors } = await run("inspect", ...args);
+  expect(end).toBe(2);
+  expect(errors).toContain(message);
+  expect(errors).toContain("Try: ");
+});
