@@ -60,6 +60,7 @@ export function costsFrom(defaults: CostModel, times: CalibrationTimes, cores: n
   const commitUs = Math.min(Math.max(sharedUs, COMMIT_PART_MIN * executeUs), atLeastZero(waitedUs));
   const flushUs = atLeastZero(waitedUs - commitUs);
   const native = scaled(defaults.native, targetFactor);
+  const { rowsFactor, startUs, wakeUs, spinPart } = defaults.native;
   return rounded({
     ...defaults,
     cores,
@@ -78,7 +79,7 @@ export function costsFrom(defaults: CostModel, times: CalibrationTimes, cores: n
       tableUs,
       commitUs,
     },
-    native: { ...native, rowsFactor: defaults.native.rowsFactor, startUs: defaults.native.startUs, flushUs },
+    native: { ...native, rowsFactor, startUs, wakeUs, spinPart, flushUs },
   });
 }
 

@@ -29,7 +29,7 @@ export async function calibrateOnCell(
   for (let round = 0; round < ROUNDS; round++) {
     const result = await simulate(fitted);
     const targetFactor = targetCpu / result.targetCpuSeconds;
-    const { rowsFactor, startUs, wakeUs } = costs.native;
+    const { rowsFactor, startUs, wakeUs, spinPart } = costs.native;
     fitted = {
       ...fitted,
       engine: scaled(fitted.engine, engineCpu / result.engineCpuSeconds),
@@ -39,6 +39,7 @@ export async function calibrateOnCell(
         rowsFactor,
         startUs,
         wakeUs,
+        spinPart,
         flushUs: (costs.native.flushUs * fitted.flushUs) / costs.flushUs,
       },
     };
