@@ -196,7 +196,18 @@ function writeText(flag: string, file: string, text: string): void {
   }
 }
 
-const toJson = (value: unknown): string => JSON.stringify(value, undefined, 2);
+/** What is not known is null; more digits than are of use are not printed. */
+const toJson = (value: unknown): string =>
+  JSON.stringify(
+    value,
+    (_, part: unknown) =>
+      part === undefined
+        ? null
+        : typeof part === "number" && !Number.isInteger(part)
+          ? Number(part.toPrecision(6))
+          : part,
+    2,
+  );
 
 const PROGRESS_EVERY_MS = 200;
 const COLUMNS_DEFAULT = 80;
