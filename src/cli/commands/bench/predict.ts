@@ -9,6 +9,7 @@ import { compare, formatPredict, formatPredictMarkdown } from "../../../bench/pr
 import { exitOnSignals, TemporaryFolder } from "../../../bench/temporary-folder.ts";
 import { POLICY_NAMES, type PolicyName } from "../../../schedule/policies/policies.ts";
 import { localEngineSettings } from "../../local-engine.ts";
+import { readCosts } from "../../simulate-options.ts";
 import {
   answer,
   type ContestFlags,
@@ -35,6 +36,7 @@ interface PredictFlags extends ContestFlags {
   measured?: string;
   markdown?: string;
   costs?: string;
+  saveCosts?: string;
 }
 
 export function predictCommand(): Command {
@@ -63,7 +65,8 @@ export function predictCommand(): Command {
     .option("--save <folder>", "keep what was measured, and the binlogs, there")
     .option("--measured <folder>", "measure nothing: compare with what `--save` kept there")
     .option("--markdown <file>", "write the tables there, too")
-    .option("--costs <file>", "write the calibrated costs there, for `simulate --costs`")
+    .option("--costs <file>", "predict with these costs, as `simulate` does: calibrate on no cell")
+    .option("--save-costs <file>", "write the costs there that were predicted with")
     .addHelpText("after", EXIT_CODE_HELP)
     .action(async (flags: PredictFlags) => {
       exitOnSignals();
@@ -73,8 +76,9 @@ export function predictCommand(): Command {
           flags.measured === undefined
             ? await measureCells(flags, files?.path ?? flags.save ?? "")
             : await readMeasured(flags.measured);
-        const { predictions, calibratedOn, costs } = await predict(measured);
-        if (flags.costs !== undefined) await writeFile(flags.costs, `${JSON.stringify(costs, undefined, 2)}\n`);
+        const given = flags.costs === undefined ? undefined : readCosts(flags.costs);
+        const { predictions, calibratedOn, costs } = await predict(measured, given);
+        if (flags.saveCosts !== undefined) await writeFile(flags.saveCosts, `${JSON.stringify(costs, undefined, 2)}\n`);
         const report = compare(measured, predictions, calibratedOn);
         if (flags.markdown !== undefined) await writeFile(flags.markdown, formatPredictMarkdown(report));
         answer(report, flags, formatPredict);
