@@ -1,9 +1,11 @@
-import { closeSync, openSync } from "node:fs";
+import { closeSync, fstatSync, openSync } from "node:fs";
 import { systemReason } from "../base/system-error.ts";
 import type { Schema } from "../schema/dump.ts";
 import type { BinlogInput } from "./input/input.ts";
 import { type Bound, type Range, RangeFilter } from "./input/range.ts";
 import type { InspectReport } from "./report.ts";
+import { scanFile } from "./scan/file-scan.ts";
+import { PartScan } from "./scan/part-scan.ts";
 import { schemaKeys } from "./scan/schema-keys.ts";
 import { Scanner } from "./scan/scanner.ts";
 import { scanStream } from "./scan/stream-scan.ts";
@@ -66,7 +68,7 @@ const SMALL_TRANSACTIONS = 5000;
 class LogScan {
   readonly summary = new LogSummary();
   readonly #scanner: Scanner;
-  readonly #threads: ScanThreads;
+  readonly #threads: ScanThreads | undefined;
   readonly #onBytes: (bytes: number) => void;
 
   constructor(inputs: readonly BinlogInput[], options: InspectOptions, range: RangeFilter | undefined) {
@@ -78,6 +80,7 @@ class LogScan {
     const bytes = plain.reduce((sum, input) => sum + (input.bytes ?? 0), 0);
     // Where a range begins and ends is known only by who reads all before it.
     const count = range === undefined ? (options.threads ?? threadsFor(bytes)) : 0;
+    if (count === 0) return;
     this.#threads = new ScanThreads(count, { schema, verifyChecksums }, new UnitScan(this.#scanner), (part, unit) => {
       this.summary.add(part);
       onBytes(unit.to - unit.from);
@@ -85,21 +88,23 @@ class LogScan {
   }
 
   async scan(input: BinlogInput, number: number): Promise<void> {
-    if (input.plainPath === undefined) {
-      // Parts are added up in their order.
-      await this.#threads.finish();
-      for await (const part of scanStream(this.#scanner, input, number, this.#onBytes)) this.summary.add(part);
-    } else {
-      await this.#plainFile(input.plainPath, { number, name: input.name });
-    }
+    const file = { number, name: input.name };
+    if (input.plainPath !== undefined) return this.#plainFile(input.plainPath, file);
+    // Parts are added up in their order.
+    await this.finish();
+    await scanStream(input, this.#partScan(file), this.#onBytes);
   }
 
-  finish(): Promise<void> {
-    return this.#threads.finish();
+  async finish(): Promise<void> {
+    await this.#threads?.finish();
   }
 
-  end(): Promise<void> {
-    return this.#threads.end();
+  async end(): Promise<void> {
+    await this.#threads?.end();
+  }
+
+  #partScan(file: { number: number; name: string }): PartScan {
+    return new PartScan(this.#scanner, file, (part) => this.summary.add(part));
   }
 
   async #plainFile(path: string, file: { number: number; name: string }): Promise<void> {
@@ -110,10 +115,12 @@ class LogScan {
       this.summary.fault({ file: file.name, offset: 0, reason: `it cannot be opened: ${systemReason(error)}` });
       return;
     }
+    const threads = this.#threads;
     try {
-      for (const unit of unitsOf(descriptor)) {
-        await this.#threads.take({ file, path, unit }, descriptor);
-        if (this.#scanner.isOver || this.#scanner.isHopeless) break;
+      if (threads === undefined) {
+        scanFile(descriptor, fstatSync(descriptor).size, this.#partScan(file), this.#onBytes);
+      } else {
+        for (const unit of unitsOf(descriptor)) await threads.take({ file, path, unit }, descriptor);
       }
     } finally {
       closeSync(descriptor);

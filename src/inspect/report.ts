@@ -71,7 +71,7 @@ export interface RowCounts {
   deleted: number;
 }
 
-/** The load over time: at most 240 buckets of equal width, the first beginning at `from`. */
+/** The load over time: at most 480 buckets of equal width, the first beginning at `from`. */
 export interface RateReport {
   from: string | null;
   bucketSeconds: number;

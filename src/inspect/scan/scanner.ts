@@ -14,7 +14,6 @@ import type { RangeFilter } from "../input/range.ts";
 import { streamPayloadEvents } from "../../transaction/payload-stream.ts";
 import { OpenTransaction } from "../summary/open-transaction.ts";
 import type { PartSummary } from "../summary/part.ts";
-import { FAULTS_MAX } from "../summary/part.ts";
 import { PartBuilder } from "../summary/part-builder.ts";
 import { idOf } from "../summary/gtid-name.ts";
 import { RowKeys } from "../summary/row-keys.ts";
@@ -95,11 +94,6 @@ export class Scanner {
   /** Behind the range: nothing more counts. */
   get isOver(): boolean {
     return this.#place === "past";
-  }
-
-  /** Too many faults to go on with this file. */
-  get isHopeless(): boolean {
-    return this.#part.faultCount >= FAULTS_MAX;
   }
 
   /** Ends the part. `endsFile`: nothing follows that could end an open transaction. */

@@ -26,7 +26,7 @@ export class UnitScan {
     let position = unit.from;
     let held = 0;
     try {
-      while (position < unit.to && !scanner.isHopeless && !scanner.isOver) {
+      while (position < unit.to) {
         const wanted = Math.min(this.#buffer.length - held, unit.to - position);
         const read = readFully(descriptor, this.#buffer, held, wanted, position);
         if (read === 0) throw new ReplicationError("CORRUPT_EVENT", "the file has become shorter while it was read");

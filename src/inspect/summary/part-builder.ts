@@ -71,10 +71,6 @@ export class PartBuilder {
     keys.clear();
   }
 
-  get faultCount(): number {
-    return this.#faults.length;
-  }
-
   countsOf(schema: string, table: string, name: string): TableCounts {
     let counts = this.#tables.get(name);
     if (counts === undefined) {

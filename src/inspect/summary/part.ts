@@ -53,7 +53,7 @@ export const TRANSACTIONS_LISTED = 10;
 /** DDL and statements that are listed; all are counted. */
 export const DDL_LISTED = 1000;
 export const STATEMENTS_LISTED = 200;
-/** Of one file; more tell nothing new. */
+/** Of one part; more tell nothing new. */
 export const FAULTS_MAX = 100;
 
 export const SMALL_ROWS = 100;
