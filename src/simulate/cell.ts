@@ -150,7 +150,6 @@ export class Cell {
 
   #start(startAfter: number): void {
     this.#passed = startAfter;
-    this.#engine.add(this.#sheet.costs.engine.startUs, () => {});
     const { workers, commitOrder, dependency, packTransactionsMax, packBytesMax, packRowsMax, packMsMax } =
       this.#options;
     this.#scheduler = createScheduler({
@@ -412,8 +411,9 @@ export class Cell {
 
   #result(): CellResult {
     const { policy, workers, commitOrder, packTransactionsMax } = this.#options;
-    const { startUs, workerStartUs } = this.#sheet.costs;
-    const predictedSeconds = (this.#lastCommitUs + startUs + workers * workerStartUs) / 1e6;
+    const { startUs, workerStartUs, engine } = this.#sheet.costs;
+    const engineStartUs = this.#machine.workUs(engine.startUs);
+    const predictedSeconds = (this.#lastCommitUs + startUs + engineStartUs + workers * workerStartUs) / 1e6;
     const { busySeconds, waits, workSeconds } = timesOf(this.#sessions, this.#scheduler, this.#lastCommitUs);
     return {
       policy,
@@ -431,7 +431,7 @@ export class Cell {
       meanBusyWorkers: this.#lastCommitUs === 0 ? 0 : busySeconds / (this.#lastCommitUs / 1e6),
       waits,
       workSeconds,
-      engineCpuSeconds: this.#engine.computedUs / 1e6,
+      engineCpuSeconds: (this.#engine.computedUs + engineStartUs) / 1e6,
       targetCpuSeconds: (this.#machine.computedUs - this.#engine.computedUs) / 1e6,
       criticalPath: this.#path.report(),
       lag: this.#lag.report(),

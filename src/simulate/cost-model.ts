@@ -37,7 +37,7 @@ export interface CostModel {
 }
 
 export interface EngineCosts {
-  /** Before the first transaction: its programs are loaded, and what runs often is compiled. */
+  /** Until it is up to speed: what runs often is compiled. Not simulated, but added. */
   startUs: number;
   /** Received, kept in the relay log, assembled, offered to the scheduler. */
   transactionUs: number;

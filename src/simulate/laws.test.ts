@@ -84,6 +84,7 @@ function simulateNative(log: readonly SimulatedTransaction[], workers: number, c
 /** Without what is added to the simulated time. */
 const COSTS: CostModel = {
   ...DEFAULT_COSTS,
+  engine: { ...DEFAULT_COSTS.engine, startUs: 0 },
   startUs: 0,
   workerStartUs: 0,
   native: { ...DEFAULT_COSTS.native, startUs: 0 },
