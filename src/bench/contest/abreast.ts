@@ -2,14 +2,30 @@ import { fork } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { ReplicationError } from "../../base/error.ts";
+import type { ServerAddress } from "../../base/server-url.ts";
 import type { EngineOptions } from "../../engine/options.ts";
 import type { EngineStatus } from "../../engine/status.ts";
+import type { AbreastContender } from "./contender.ts";
 
 /** Engine options as they travel to another process: without the log, which is a function. */
 export type EngineTask = Omit<EngineOptions, "log">;
 
+/** What a contest says of an engine; the rest is as a user gets it. */
+export interface EnginePlace {
+  source: ServerAddress;
+  target: ServerAddress;
+  folder: string;
+  startFrom: string;
+  /** Undefined: until it is stopped. */
+  until: string | undefined;
+  contender: AbreastContender;
+}
+
+export type EngineOrder = { type: "start"; task: EngineTask } | { type: "stop" };
+
 export type EngineMessage =
   | { type: "log"; text: string }
+  | { type: "lag"; lagMs: number | null }
   | { type: "done"; result: EngineResult }
   | { type: "failed"; error: string };
 
@@ -23,18 +39,39 @@ export interface EngineResult {
   status: Pick<EngineStatus, "policy" | "applied" | "workers">;
 }
 
+/** An engine in a process of its own. */
+export interface RunningEngine {
+  /** Of its process. */
+  readonly pid: number;
+  /** Its own lag a moment ago, in milliseconds; undefined while it does not know, and always for a task with `until`. */
+  lagMs(): number | undefined;
+  /** Lets what is being applied end. */
+  stop(): void;
+  /** Rejects with ReplicationError APPLY when it ends without having applied everything. */
+  done: Promise<EngineResult>;
+}
+
 /**
  * Runs an engine in a process of its own, so that processor time and memory are its own.
  * @throws ReplicationError APPLY when it ends without having applied everything.
  */
-export function runEngine(task: EngineTask, onProgress: (text: string) => void): Promise<EngineResult> {
-  return new Promise((resolve, reject) => {
-    const child = fork(childFile(), { stdio: ["ignore", "inherit", "inherit", "ipc"], execArgv: [] });
+export const runEngine = (task: EngineTask, onProgress: (text: string) => void): Promise<EngineResult> =>
+  startEngine(task, onProgress).done;
+
+/** Without `until` the engine goes on until it is stopped. */
+export function startEngine(task: EngineTask, onProgress: (text: string) => void): RunningEngine {
+  const child = fork(childFile(), { stdio: ["ignore", "inherit", "inherit", "ipc"], execArgv: [] });
+  const order = (each: EngineOrder): void => void (child.connected && child.send(each));
+  let lagMs: number | undefined;
+  const done = new Promise<EngineResult>((resolve, reject) => {
     const failed = (why: string): void => reject(new ReplicationError("APPLY", `the engine ended early: ${why}`));
     child.on("message", (message: EngineMessage) => {
       switch (message.type) {
         case "log":
           onProgress(message.text);
+          break;
+        case "lag":
+          lagMs = message.lagMs ?? undefined;
           break;
         case "done":
           resolve(message.result);
@@ -46,8 +83,9 @@ export function runEngine(task: EngineTask, onProgress: (text: string) => void):
     });
     child.on("error", reject);
     child.on("exit", (code, signal) => failed(signal ?? `exit code ${code}`));
-    child.send(task);
   });
+  order({ type: "start", task });
+  return { pid: child.pid ?? 0, lagMs: () => lagMs, stop: () => order({ type: "stop" }), done };
 }
 
 /** Node runs JavaScript only: from the sources, the built file is taken. */

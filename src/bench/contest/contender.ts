@@ -12,6 +12,8 @@ interface Settings {
   commitOrder: "preserve" | "relaxed";
   /** `preserve`: each transaction keeps the source's GTID on the target. */
   gtid: "own" | "preserve";
+  /** Whoever receives reaches the source through a link with this round trip. */
+  sourceRoundTripMs?: number;
 }
 
 export interface NativeContender extends Settings {

@@ -2,16 +2,27 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ServerFlavour } from "../../sandbox/flavours.ts";
 import { type SandboxServer, startServer } from "../../sandbox/start.ts";
-import { Session } from "../../wire/session.ts";
 import { TemporaryFolder } from "../temporary-folder.ts";
-import { type EngineResult, type EngineTask, runEngine } from "./abreast.ts";
+import { type EnginePlace, type EngineResult, type EngineTask, runEngine } from "./abreast.ts";
 import { type Backlog, type BacklogOptions, makeBacklog, SCHEMA } from "./backlog.ts";
-import type { AbreastContender, Contender } from "./contender.ts";
+import type { AbreastContender, Contender, NativeContender } from "./contender.ts";
+import {
+  type Drive,
+  type LiveOutcome,
+  type LiveSetting,
+  makeStart,
+  runLive,
+  type StartData,
+  type StartDataOptions,
+} from "./live.ts";
 import { runNative } from "./native.ts";
-import { checksumTables, cpuSecondsOf, sameChecksums } from "./server-facts.ts";
-import { SlowLink } from "./slow-link.ts";
+import { checksumsOf, cpuSecondsOf, sameChecksums, warmUp } from "./server-facts.ts";
+import { type Durability, DURABILITY_OPTIONS } from "./durability.ts";
+import { fewLines } from "./few-lines.ts";
+import { withLink } from "./slow-link.ts";
 
-export type Durability = "durable" | "relaxed";
+export type { EnginePlace } from "./abreast.ts";
+export type { Durability } from "./durability.ts";
 
 /** What everybody in a bench has in common. */
 export interface ContestOptions {
@@ -24,15 +35,6 @@ export interface ContestOptions {
   /** The engine as a user gets it, but for what a contender says. */
   engineTask: (place: EnginePlace) => EngineTask;
   onProgress: (text: string) => void;
-}
-
-export interface EnginePlace {
-  source: SandboxServer["address"];
-  target: SandboxServer["address"];
-  folder: string;
-  startFrom: string;
-  until: string;
-  contender: AbreastContender;
 }
 
 /** What one contender took, and what was seen of its target meanwhile. */
@@ -53,15 +55,6 @@ export interface Outcome<Seen> {
 
 /** Looks at a target while a contender works on it: begins when called, ends with what it saw when what it returns is called. */
 export type Watch<Seen> = (target: SandboxServer, contender: Contender) => Promise<() => Promise<Seen>>;
-
-/** The same for natives and ours: binlog on, replicated changes logged, so that the target could serve replicas and point-in-time recovery itself. */
-const TARGET_OPTIONS: Readonly<Record<Durability, readonly string[]>> = {
-  durable: ["--sync-binlog=1", "--innodb-flush-log-at-trx-commit=1"],
-  relaxed: ["--sync-binlog=0", "--innodb-flush-log-at-trx-commit=2"],
-};
-
-/** Some loads make the engine warn at every turn. */
-const ENGINE_LINES_MAX = 5;
 
 /**
  * Contenders apply the same backlog, one after the other, each on a fresh target of its own that starts from the same pages as the others'. So what differs
@@ -89,9 +82,35 @@ export class Contest {
   }
 
   /** The source of a backlog runs until `dismiss`. */
-  makeBacklog(load: Pick<BacklogOptions, "workload" | "seed" | "transactions" | "threads">): Promise<Backlog> {
+  makeBacklog(
+    load: Pick<BacklogOptions, "workload" | "seed" | "transactions" | "threads"> & {
+      /** Of this source alone. */
+      sourceOptions?: readonly string[];
+    },
+  ): Promise<Backlog> {
     const { server, serverOptions = [], onProgress } = this.#options;
-    return makeBacklog({ ...load, server, serverOptions, onProgress, folder: this.#folder });
+    const { sourceOptions = [], ...rest } = load;
+    return makeBacklog({
+      ...rest,
+      server,
+      serverOptions: [...serverOptions, ...sourceOptions],
+      onProgress,
+      folder: this.#folder,
+    });
+  }
+
+  /** Data that source and target of live runs begin with. */
+  makeStart(data: StartDataOptions): Promise<StartData> {
+    return makeStart(this.#liveSetting("start"), data);
+  }
+
+  /** A contender replicates while `drive` lets things happen on the source. */
+  runLive<T>(contender: Contender, start: StartData, drive: Drive<T>): Promise<LiveOutcome<T>> {
+    return runLive(this.#liveSetting(contender.name), contender, start, drive);
+  }
+
+  #liveSetting(name: string): LiveSetting {
+    return { ...this.#options, folder: this.#folder, name: `${++this.#runs}-${name}` };
   }
 
   async dismiss(backlog: Backlog): Promise<void> {
@@ -103,26 +122,38 @@ export class Contest {
     const name = `${++this.#runs}-${contender.name}`;
     const dataFolder = join(this.#folder.path, name);
     await backlog.copyStart(dataFolder);
-    const options = [...TARGET_OPTIONS[durability], ...serverOptions];
+    const options = [...DURABILITY_OPTIONS[durability], ...serverOptions];
     const target = await startServer({ flavour: server, dataFolder, serverId: 2, options });
     this.#folder.holds(target);
     try {
-      await warmUp(target);
+      await warmUp(target, [SCHEMA]);
       const endWatch = await watch(target, contender);
       const cpuBefore = cpuSecondsOf(target.pid);
       const result =
         contender.who === "native"
-          ? { seconds: await runNative(contender, backlog, target), engine: undefined, roundTripMs: undefined }
+          ? await this.#runNative(contender, backlog, target)
           : await this.#runEngine(name, contender, backlog, target);
       const targetCpuSeconds = cpuSecondsOf(target.pid) - cpuBefore;
       const seen = await endWatch();
-      const identical = sameChecksums(await checksumsOf(target), backlog.checksums);
+      const identical = sameChecksums(await checksumsOf(target, [SCHEMA]), backlog.checksums);
       onProgress(`${contender.name}: ${result.seconds.toFixed(1)} s, ${identical ? "identical" : "NOT IDENTICAL"}`);
       return { contender, ...result, targetCpuSeconds, identical, seen };
     } finally {
       await target.stop({ keepData: keep });
       if (!keep) await rm(dataFolder, { recursive: true, force: true });
     }
+  }
+
+  async #runNative(
+    contender: NativeContender,
+    backlog: Backlog,
+    target: SandboxServer,
+  ): Promise<{ seconds: number; engine: undefined; roundTripMs: number | undefined }> {
+    const { from, until, source } = backlog;
+    return withLink(source.address, contender.sourceRoundTripMs, async (address, link) => {
+      const roundTripMs = await link?.measureMs();
+      return { seconds: await runNative(contender, { address, from, until }, target), engine: undefined, roundTripMs };
+    });
   }
 
   async #runEngine(
@@ -132,46 +163,23 @@ export class Contest {
     target: SandboxServer,
   ): Promise<{ seconds: number; engine: EngineResult; roundTripMs: number | undefined }> {
     const { engineTask, onProgress } = this.#options;
-    const link =
-      contender.roundTripMs === undefined ? undefined : await SlowLink.open(target.address, contender.roundTripMs);
-    try {
-      const task = engineTask({
-        source: backlog.source.address,
-        target: link?.address ?? target.address,
-        folder: join(this.#folder.path, `${name}-relay`),
-        startFrom: backlog.from,
-        until: backlog.until,
-        contender,
-      });
-      const roundTripMs = await link?.measureMs();
-      let told = 0;
-      const engine = await runEngine(task, (text) => {
-        if (++told <= ENGINE_LINES_MAX) onProgress(`${contender.name}: ${text}`);
-      });
-      if (told > ENGINE_LINES_MAX) onProgress(`${contender.name}: and ${told - ENGINE_LINES_MAX} lines more`);
-      return { seconds: engine.seconds, engine, roundTripMs };
-    } finally {
-      await link?.close();
-    }
-  }
-}
-
-/** Reads every row once, so that nobody measures the first read of a page. MariaDB's copy of the source's binlog goes: it is not the target's own. */
-async function warmUp(target: SandboxServer): Promise<void> {
-  const session = await Session.connect(target.address);
-  try {
-    if (session.serverVersion.flavour === "mariadb") await session.execute("RESET MASTER");
-    await checksumTables(session, SCHEMA);
-  } finally {
-    await session.close();
-  }
-}
-
-async function checksumsOf(server: SandboxServer): Promise<Map<string, string>> {
-  const session = await Session.connect(server.address);
-  try {
-    return await checksumTables(session, SCHEMA);
-  } finally {
-    await session.close();
+    return withLink(backlog.source.address, contender.sourceRoundTripMs, (source) =>
+      withLink(target.address, contender.roundTripMs, async (address, link) => {
+        const folder = join(this.#folder.path, `${name}-relay`);
+        const task = engineTask({
+          source,
+          target: address,
+          folder,
+          startFrom: backlog.from,
+          until: backlog.until,
+          contender,
+        });
+        const roundTripMs = await link?.measureMs();
+        const tell = fewLines(contender.name, onProgress);
+        const engine = await runEngine(task, tell.line);
+        tell.end();
+        return { seconds: engine.seconds, engine, roundTripMs };
+      }),
+    );
   }
 }

@@ -1,8 +1,11 @@
 import { describeError } from "../../base/error.ts";
 import { Engine } from "../../engine/engine.ts";
-import type { EngineMessage, EngineTask } from "./abreast.ts";
+import type { EngineMessage, EngineOrder, EngineTask } from "./abreast.ts";
 
-/** The other end of abreast.ts: gets one task, runs the engine until it is done, answers what it took. */
+/** The other end of abreast.ts: gets one task, runs the engine until it is done or told to stop, answers what it took. */
+
+/** Where nobody has said how far to go, somebody looks on. */
+const STATUS_MS = 100;
 
 function tell(message: EngineMessage): void {
   process.send?.(message);
@@ -14,7 +17,14 @@ async function run(task: EngineTask): Promise<void> {
   const startMs = performance.now();
   const before = process.cpuUsage();
   const engine = await Engine.start({ ...task, log: { info: () => {}, warn: log } });
-  await engine.done;
+  process.on("message", (order: EngineOrder) => {
+    if (order.type === "stop") void engine.stop();
+  });
+  const telling =
+    task.until === undefined
+      ? setInterval(() => tell({ type: "lag", lagMs: engine.status().lagMs ?? null }), STATUS_MS)
+      : undefined;
+  await engine.done.finally(() => clearInterval(telling));
   const seconds = (performance.now() - startMs) / 1000;
   const { error, policy, applied, workers } = engine.status();
   if (error !== undefined) throw new Error(`${error.code}: ${error.message}`);
@@ -31,8 +41,9 @@ async function run(task: EngineTask): Promise<void> {
 }
 
 process.once("disconnect", () => process.exit(0));
-process.once("message", (task: EngineTask) => {
-  run(task)
+process.once("message", (order: EngineOrder) => {
+  if (order.type !== "start") return;
+  run(order.task)
     .catch((error: unknown) => tell({ type: "failed", error: describeError(error) }))
     .finally(() => process.disconnect());
 });

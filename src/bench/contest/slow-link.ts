@@ -69,6 +69,21 @@ export class SlowLink {
   }
 }
 
+/** Gives `work` a server at a distance; without one, the server itself. */
+export async function withLink<T>(
+  address: ServerAddress,
+  roundTripMs: number | undefined,
+  work: (address: ServerAddress, link: SlowLink | undefined) => Promise<T>,
+): Promise<T> {
+  if (roundTripMs === undefined) return work(address, undefined);
+  const link = await SlowLink.open(address, roundTripMs);
+  try {
+    return await work(link.address, link);
+  } finally {
+    await link.close();
+  }
+}
+
 /** Timers of the same length end in the order in which they began, so the bytes do too. */
 function relay(from: Socket, to: Socket, delayMs: number): void {
   let waiting = 0;

@@ -1,0 +1,84 @@
+import { Contest, type ContestOptions } from "../contest/contest.ts";
+import { inTurn } from "../predict/measure.ts";
+import { round } from "../units.ts";
+import { environmentNow, MachineWatch } from "./machine.ts";
+import { FORMAT, type ScenarioResult } from "./result.ts";
+import type { Cell, CellResult, Measurement, Scale, Scenario } from "./scenario.ts";
+import { summaryOf, warningsOf } from "./summary.ts";
+
+export interface RunOptions extends Omit<ContestOptions, "serverOptions"> {
+  scale: Scale;
+  seed: number;
+  /** How often each cell is measured. */
+  repeat: number;
+}
+
+/** Measures every cell of a scenario, on fresh servers that are gone afterwards. */
+export function runScenario(scenario: Scenario, options: RunOptions): Promise<ScenarioResult> {
+  const { server, durability, scale, seed, repeat, onProgress } = options;
+  const { serverOptions = [] } = scenario;
+  const startedAt = new Date();
+  const startMs = performance.now();
+  const plan = scenario.plan({ scale, server, seed });
+  const total = plan.groups.reduce((sum, group) => sum + group.cells.length * repeat, 0);
+  const cells = new Map(
+    plan.groups.flatMap((group) => group.cells.map((cell): [Cell, CellResult] => [cell, emptyResult(cell)])),
+  );
+  let first: Measurement | undefined;
+  let done = 0;
+  return Contest.hold({ ...options, serverOptions }, async (contest) => {
+    for (const group of plan.groups) {
+      await group.play(contest, async (measure) => {
+        for (const cell of inTurn(group.cells, repeat)) {
+          onProgress(`${++done} of ${total}: ${cell.name}`);
+          const watch = new MachineWatch();
+          let machineBusy = 1;
+          const measurement = await measure(cell).finally(() => {
+            machineBusy = watch.end();
+          });
+          first ??= measurement;
+          const result = cells.get(cell);
+          if (result !== undefined) addRun(result, measurement, machineBusy);
+        }
+      });
+    }
+    const results = [...cells.values()];
+    for (const result of results) result.summary = summaryOf(scenario.metrics, result.runs);
+    return {
+      format: FORMAT,
+      scenario: scenario.name,
+      describe: scenario.describe,
+      scale,
+      server,
+      serverVersion: first?.serverVersion ?? "",
+      durability,
+      repeat,
+      seed,
+      startedAt: startedAt.toISOString(),
+      seconds: round((performance.now() - startMs) / 1000, 1),
+      environment: environmentNow(),
+      load: { ...plan.load },
+      settings: { source: { ...first?.settings.source }, target: { ...first?.settings.target } },
+      metrics: [...scenario.metrics],
+      cells: results,
+      warnings: warningsOf(scenario.metrics, results),
+    };
+  });
+}
+
+const emptyResult = ({ name, settings }: Cell): CellResult => ({
+  name,
+  settings: { ...settings },
+  runs: [],
+  summary: {},
+  curves: {},
+  marks: [],
+});
+
+function addRun(result: CellResult, measurement: Measurement, machineBusy: number): void {
+  const { values, identical, isSourceLimit = false, curves = {}, marks = [] } = measurement;
+  const rounded = Object.entries(values).map(([key, value]) => [key, value === null ? null : round(value, 3)]);
+  result.runs.push({ values: Object.fromEntries(rounded), identical, isSourceLimit, machineBusy });
+  result.curves = { ...curves };
+  result.marks = [...marks];
+}
