@@ -1,12 +1,11 @@
-import { readFileSync, writeFileSync } from "node:fs";
 import { Command } from "commander";
 import { ReplicationError } from "../../base/error.ts";
-import { systemReason } from "../../base/system-error.ts";
 import { type BinlogInput, findInputs } from "../../inspect/input/input.ts";
-import { type Bound, describeBound, parseBound, type Range } from "../../inspect/input/range.ts";
+import { type Bound, describeBound, type Range } from "../../inspect/input/range.ts";
 import { inspect } from "../../inspect/inspect.ts";
 import type { Schema } from "../../schema/dump.ts";
 import type { InspectSource } from "../inspect-source.ts";
+import { clearProgressLine, progressLine, rangeOf, readSchema, writeText } from "../log-reading.ts";
 import { renderInspect, renderInspectLine } from "../render/inspect.ts";
 import { Screen } from "../screen.ts";
 
@@ -98,7 +97,10 @@ async function run(paths: string[], flags: InspectFlags): Promise<void> {
   const schema = flags.schema === undefined ? await source?.schema() : await readSchema(flags.schema);
   const live = paths.length === 0 ? source?.open(range?.from) : undefined;
   const inputs = live === undefined ? await findInputs(paths) : [live];
-  const onBytes = progress(inputs.map(({ bytes }) => bytes));
+  const onBytes = progressLine(
+    inputs.map(({ bytes }) => bytes),
+    renderInspectLine,
+  );
   if (flags.rows === true || flags.undo === true || flags.follow === true) {
     const { inspectRows } = await import("../inspect-rows.ts");
     const tables = schema?.tables ?? [];
@@ -126,11 +128,11 @@ async function showReport(
     onBytes,
     onMissing: (bound) => (missing = bound),
   });
-  clearProgress();
+  clearProgressLine();
   if (missing !== undefined) screen.note(`note: ${describeBound(missing)} is not in these files`);
   if (flags.html !== undefined) {
     const { inspectPage } = await import("../../inspect/html.ts");
-    writePage(flags.html, inspectPage(report));
+    writeText("--html", flags.html, inspectPage(report));
     screen.note(`the page is in ${flags.html}`);
   }
   if (flags.json) screen.print(JSON.stringify(report, undefined, 2));
@@ -169,11 +171,6 @@ async function namedSource(paths: readonly string[], flags: InspectFlags): Promi
   return inspectSource({ source, sourcePasswordFile }, follow === true);
 }
 
-function rangeOf({ from, to }: InspectFlags): Range | undefined {
-  if (from === undefined && to === undefined) return undefined;
-  return { from: from === undefined ? undefined : parseBound(from), to: to === undefined ? undefined : parseBound(to) };
-}
-
 function collect(value: string, values: string[]): string[] {
   return [...values, value];
 }
@@ -182,56 +179,4 @@ function topOf(text: string): number {
   const top = Number(text);
   if (/^\d+$/.test(text) && top >= 1) return top;
   throw new ReplicationError("CONFIG", `--top is ${JSON.stringify(text)}`, { hint: "give a whole number from 1 on" });
-}
-
-async function readSchema(file: string): Promise<Schema> {
-  const { parseSchemaDump } = await import("../../schema/dump.ts");
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    throw new ReplicationError("CONFIG", `--schema ${file} cannot be read: ${systemReason(error)}`, {
-      hint: "give the output of mysqldump --no-data",
-      cause: error,
-    });
-  }
-  const schema = parseSchemaDump(text);
-  if (schema.tables.length > 0) return schema;
-  throw new ReplicationError("CONFIG", `--schema ${file} has no CREATE TABLE`, {
-    hint: "give the output of mysqldump --no-data --all-databases, or of SHOW CREATE TABLE",
-  });
-}
-
-function writePage(file: string, page: string): void {
-  try {
-    writeFileSync(file, page);
-  } catch (error) {
-    throw new ReplicationError("CONFIG", `--html ${file} cannot be written: ${systemReason(error)}`, { cause: error });
-  }
-}
-
-/** Before it nobody has begun to wait. */
-const PROGRESS_AFTER_MS = 500;
-const PROGRESS_EVERY_MS = 200;
-const COLUMNS_DEFAULT = 80;
-
-/** A line on standard error, where that is a terminal, about how far the reading is. Compressed files are told by what comes out of them: then there is no total. */
-function progress(sizes: readonly (number | undefined)[]): (bytes: number) => void {
-  if (!process.stderr.isTTY) return () => {};
-  const total = sizes.reduce((sum, size) => (sum === undefined || size === undefined ? undefined : sum + size), 0);
-  const startMs = performance.now();
-  let nextMs = PROGRESS_AFTER_MS;
-  let done = 0;
-  return (bytes) => {
-    done += bytes;
-    const elapsedMs = performance.now() - startMs;
-    if (elapsedMs < nextMs) return;
-    nextMs = elapsedMs + PROGRESS_EVERY_MS;
-    const width = (process.stderr.columns ?? COLUMNS_DEFAULT) - 1;
-    process.stderr.write(`\r\u001B[2K${renderInspectLine(done, total, elapsedMs).slice(0, width)}`);
-  };
-}
-
-function clearProgress(): void {
-  if (process.stderr.isTTY) process.stderr.write("\r\u001B[2K");
 }

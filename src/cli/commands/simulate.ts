@@ -1,18 +1,15 @@
-import { readFileSync, writeFileSync } from "node:fs";
 import { Command } from "commander";
 import { ReplicationError } from "../../base/error.ts";
 import { parseServerUrl } from "../../base/server-url.ts";
-import { systemReason } from "../../base/system-error.ts";
 import { type BinlogInput, findInputs } from "../../inspect/input/input.ts";
-import { parseBound, type Range } from "../../inspect/input/range.ts";
 import { transactionsOf } from "../../inspect/input/transactions.ts";
 import { parseWithKey } from "../../inspect/keys/with-key.ts";
 import { LogTransactions } from "../../inspect/scheduler-transactions.ts";
-import type { Schema } from "../../schema/dump.ts";
 import type { CostModel } from "../../simulate/cost-model.ts";
 import { FromLog } from "../../simulate/from-log.ts";
 import { LogSimulation } from "../../simulate/log-simulation.ts";
 import type { SimulateReport } from "../../simulate/report.ts";
+import { clearProgressLine, progressLine, rangeOf, readSchema, writeText } from "../log-reading.ts";
 import { renderSimulate, renderSimulateLine } from "../render/simulate.ts";
 import { Screen } from "../screen.ts";
 import { type GridFlags, gridOf, positive, readCosts } from "../simulate-options.ts";
@@ -118,11 +115,15 @@ async function simulateFiles(
   const splitRowsMax = positive("--split-transactions", flags.splitTransactions);
   const simulation = new LogSimulation({ grid: gridOf(flags), costs, splitRowsMax });
   const faults: SimulateReport["faults"][number][] = [];
-  const progress = new Progress(inputs, simulation);
+  const isPlain = inputs.every(({ plainPath }) => plainPath !== undefined);
+  const onBytes = progressLine(
+    inputs.map(({ bytes }) => (isPlain ? bytes : undefined)),
+    (bytes, total) => renderSimulateLine({ bytes, total, transactions: simulation.transactions }, simulation.cells),
+  );
   const transactions = transactionsOf(inputs, {
     ...(range === undefined ? {} : { range }),
     onFault: (fault) => faults.push(fault),
-    onBytes: (bytes) => progress.add(bytes),
+    onBytes,
   });
   for await (const transaction of transactions) {
     try {
@@ -133,9 +134,8 @@ async function simulateFiles(
       const { file, position } = transaction.start;
       faults.push({ file, offset: position, reason: error.message });
     }
-    progress.show();
   }
-  progress.clear();
+  clearProgressLine();
   return simulation.report({
     files: inputs.map(({ name }) => name),
     whatIf: [
@@ -169,33 +169,6 @@ async function costsOf(flags: SimulateFlags, screen: Screen): Promise<CostModel>
   };
 }
 
-const rangeOf = ({ from, to }: SimulateFlags): Range | undefined =>
-  from === undefined && to === undefined
-    ? undefined
-    : { from: from === undefined ? undefined : parseBound(from), to: to === undefined ? undefined : parseBound(to) };
-
-async function readSchema(file: string): Promise<Schema> {
-  const { parseSchemaDump } = await import("../../schema/dump.ts");
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    throw new ReplicationError("CONFIG", `--schema ${file} cannot be read: ${systemReason(error)}`, {
-      hint: "give the output of mysqldump --no-data",
-      cause: error,
-    });
-  }
-  return parseSchemaDump(text);
-}
-
-function writeText(flag: string, file: string, text: string): void {
-  try {
-    writeFileSync(file, text);
-  } catch (error) {
-    throw new ReplicationError("CONFIG", `${flag} ${file} cannot be written: ${systemReason(error)}`, { cause: error });
-  }
-}
-
 /** What is not known is null; more digits than are of use are not printed. */
 const toJson = (value: unknown): string =>
   JSON.stringify(
@@ -208,39 +181,3 @@ const toJson = (value: unknown): string =>
           : part,
     2,
   );
-
-const PROGRESS_EVERY_MS = 200;
-const COLUMNS_DEFAULT = 80;
-/** Looking at the clock costs more than counting. */
-const LOOK_EVERY = 256;
-
-/** A line on standard error, where that is a terminal. Compressed files are told by what comes out of them: then there is no total. */
-class Progress {
-  readonly #simulation: LogSimulation;
-  readonly #total: number | undefined;
-  #bytes = 0;
-  #shown = 0;
-  #nextMs = performance.now() + PROGRESS_EVERY_MS;
-
-  constructor(inputs: readonly BinlogInput[], simulation: LogSimulation) {
-    this.#simulation = simulation;
-    const isPlain = inputs.every(({ bytes, plainPath }) => bytes !== undefined && plainPath !== undefined);
-    this.#total = isPlain ? inputs.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0) : undefined;
-  }
-
-  add(bytes: number): void {
-    this.#bytes += bytes;
-  }
-
-  show(): void {
-    if (!process.stderr.isTTY || ++this.#shown % LOOK_EVERY !== 0 || performance.now() < this.#nextMs) return;
-    this.#nextMs = performance.now() + PROGRESS_EVERY_MS;
-    const { transactions, cells } = this.#simulation;
-    const line = renderSimulateLine({ bytes: this.#bytes, total: this.#total, transactions }, cells);
-    process.stderr.write(`\r\u001B[2K${line.slice(0, (process.stderr.columns ?? COLUMNS_DEFAULT) - 1)}`);
-  }
-
-  clear(): void {
-    if (process.stderr.isTTY) process.stderr.write("\r\u001B[2K");
-  }
-}
