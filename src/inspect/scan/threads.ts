@@ -30,7 +30,7 @@ export interface ThreadAnswer {
 /** Each takes some 35 MB. */
 const HELPERS_MAX = 2;
 /** Less is read before a thread would be there. */
-const BYTES_MIN = 24 << 20;
+const BYTES_MIN = 256 << 20;
 /** Given to a thread beforehand: it has the next one while this thread is busy. */
 const TASKS_AHEAD = 2;
 
