@@ -69,3 +69,31 @@ test("broken payloads are CORRUPT_EVENT, not a crash", () => {
   );
   expect(read(payload(event, "none"), 60)).toBe("CORRUPT_EVENT");
 });
+
+test("of hundreds of megabytes in a few kilobytes there is a small part in memory", () => {
+  const blockBytes = 128 * 1024;
+  const event = makeEvent(30, [Buffer.alloc(8 * blockBytes - 19)]);
+  // Its header as it is, in a raw block; then blocks of one byte each that is repeated (RFC 8878, 3.1.1.2).
+  const head = [le(3, 19 << 3), event.subarray(0, 19)];
+  const zeros = (bytes: number, last: 0 | 1 = 0): Buffer[] => [le(3, (bytes << 3) | (1 << 1) | last), Buffer.of(0)];
+  const packed = [...head, ...Array.from({ length: 7 }, () => zeros(blockBytes)).flat(), ...zeros(blockBytes - 19)];
+  const count = 400;
+  const payload = Buffer.concat([
+    Buffer.of(0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58),
+    ...Array.from({ length: count }, () => packed).flat(),
+    ...zeros(0, 1),
+  ]);
+  expect(payload.length).toBeLessThan(32_000);
+  const before = process.memoryUsage().arrayBuffers;
+  let events = 0;
+  let heldBytes = 0;
+  for (const { length } of streamPayloadEvents(
+    { kind: "transaction-payload", compression: "zstd", uncompressedBytes: count * event.length, payload },
+    MAX,
+  )) {
+    expect(length).toBe(event.length);
+    if (events++ === 0) heldBytes = process.memoryUsage().arrayBuffers - before;
+  }
+  expect(events).toBe(count);
+  expect(heldBytes).toBeLessThan(100e6);
+});

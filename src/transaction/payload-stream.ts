@@ -3,8 +3,8 @@ import { ReplicationError } from "../base/error.ts";
 import { EVENT_HEADER_LENGTH } from "../binlog/event.ts";
 import type { TransactionPayloadEvent } from "../binlog/events/transaction-payload.ts";
 
-/** Compressed bytes given to the decompressor at a time: what comes out of one slice is what is in memory. */
-const SLICE_BYTES = 64 * 1024;
+/** Compressed bytes given to the decompressor at a time: what comes out of one slice is in memory, and 4 bytes can stand for a block of 128 KiB. 64 MiB at most. */
+const SLICE_BYTES = 2 * 1024;
 
 /**
  * The events inside a compressed payload, one after another, without holding all of them: memory is the decompressor's window, one slice's output and one event.

@@ -16,7 +16,7 @@ export function compressionOf(head: Buffer): Compression {
 /** Compressed bytes given to gzip at a time: it packs 1,000 to 1 at most, so what comes out of one slice stays in bounds. */
 const GZIP_SLICE_BYTES = 32 << 10;
 /** The same for zstd, where 4 bytes can stand for a block of 128 KiB. */
-const ZSTD_SLICE_BYTES = 4 << 10;
+const ZSTD_SLICE_BYTES = 2 << 10;
 
 /** What was packed. A file that is cut or broken gives what comes before the fault, then the fault. @throws ReplicationError CORRUPT_EVENT */
 export async function* gunzipped(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
