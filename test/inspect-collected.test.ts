@@ -1,7 +1,7 @@
 import { readdirSync, existsSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { countsOf, expectConsistency } from "./helpers/inspect-agreement.ts";
+import { countsOf, expectConsistency, expectSameOfOthers } from "./helpers/inspect-agreement.ts";
 import { findInputs } from "../src/inspect/input/input.ts";
 import { inspect } from "../src/inspect/inspect.ts";
 import { COLLECTED_FOLDER } from "./helpers/inspect-fuzz.ts";
@@ -42,5 +42,6 @@ if (names.length === 0) {
     const { events, transactions, rows } = listed;
     expect(countsOf(report)).toEqual({ events, transactions, rows });
     expectConsistency(report, [file]);
+    await expectSameOfOthers(await findInputs([file]), report);
   });
 }

@@ -1,7 +1,9 @@
 import { statSync } from "node:fs";
 import { expect } from "vitest";
-import { findInputs, type BinlogInput } from "../../src/inspect/input/input.ts";
+import { findInputs, type BinlogInput, type Fault } from "../../src/inspect/input/input.ts";
 import { inspect } from "../../src/inspect/inspect.ts";
+import { printRows } from "../../src/inspect/rows/print-rows.ts";
+import { transactionsOf } from "../../src/inspect/input/transactions.ts";
 import type { InspectReport } from "../../src/inspect/report.ts";
 import { foldEvents, listBinlogs } from "./mysqlbinlog.ts";
 import type { BinlogTool, Listing, RowCounts } from "./mysqlbinlog.ts";
@@ -27,7 +29,24 @@ export async function expectSameCounts(tool: BinlogTool, paths: readonly string[
   expect(countsOf(report)).toEqual({ events, transactions, rows });
   expectConsistency(report, paths);
   expect(await inspect(inputs.map(asStream))).toEqual(report);
+  await expectSameOfOthers(inputs, report);
   return report;
+}
+
+/** `--rows` and `simulate` read with readers of their own. */
+export async function expectSameOfOthers(inputs: readonly BinlogInput[], report: InspectReport): Promise<void> {
+  const faults: Fault[] = [];
+  const onFault = (fault: Fault): void => void faults.push(fault);
+  const rowCount = Object.values(report.rows).reduce((sum, rows) => sum + rows, 0);
+  const printed = await printRows(inputs, { onFault }, () => undefined);
+  expect(printed.rows).toBe(rowCount);
+  const read = { transactions: 0, rows: 0 };
+  for await (const { rows } of transactionsOf(inputs, { onFault })) {
+    read.transactions++;
+    read.rows += rows;
+  }
+  expect(read).toEqual({ transactions: report.transactions, rows: rowCount });
+  expect(faults).toEqual([]);
 }
 
 const CHUNK_BYTES = 61_001;
