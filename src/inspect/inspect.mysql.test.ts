@@ -154,6 +154,19 @@ describe("what a MySQL log shows:", () => {
     expect(missing).toEqual(["gtid"]);
   });
 
+  test("several threads give the same report as one", async () => {
+    await inspectOf([
+      "CREATE TABLE t(id INT PRIMARY KEY, v LONGTEXT)",
+      ...Array.from({ length: 60 }, (_, i) => `INSERT INTO t VALUES(${i},REPEAT('x',120000)),(${i + 1000},'')`),
+      ...Array.from({ length: 60 }, (_, i) => `DELETE FROM t WHERE id=${i}`),
+      ...Array.from({ length: 60 }, (_, i) => `UPDATE t SET v='y' WHERE id=${1000 + (i % 3)}`),
+    ]);
+    const inputs = await findInputs((await binlogFiles(server())).slice(-2, -1));
+    const one = await inspect(inputs, { threads: 0 });
+    expect(one.bytes).toBeGreaterThan(12 << 20);
+    expect(await inspect(inputs, { threads: 2 })).toEqual(one);
+  });
+
   test("what the assembler makes of the log, and the scanner, have equal counts", async () => {
     await runAll(server(), ["SET GLOBAL binlog_transaction_compression=ON"]);
     const report = await inspectOf([

@@ -83,16 +83,16 @@ function whichFiles({ files, bytes, firstAt, lastAt, seconds }: InspectReport): 
   const span =
     firstAt === null || lastAt === null
       ? ""
-      : `, ${shortTime(firstAt)} to ${shortTime(lastAt)} UTC (${formatDuration(seconds * 1000)})`;
+      : `, ${shortTime(firstAt)} to ${timeAfter(firstAt, lastAt)} UTC (${formatDuration(seconds * 1000)})`;
   return `${names}: ${formatBytes(bytes)}${server}${span}`;
 }
 
-function rates({ rate }: InspectReport): string {
+function rates({ rate, firstAt }: InspectReport): string {
   const { perSecond, peak } = rate;
   if (perSecond === null || peak === null) return "Too short for a rate";
   return (
     `On average ${decimal(perSecond.transactions)} transactions/s, ${decimal(perSecond.rows)} rows/s, ${formatBytes(perSecond.bytes)}/s;` +
-    ` at most ${decimal(peak.transactions)} transactions/s (${shortTime(peak.at)})`
+    ` at most ${decimal(peak.transactions)} transactions/s (${timeAfter(firstAt ?? "", peak.at)})`
   );
 }
 
@@ -345,6 +345,10 @@ const percent = (share: number): string => `${(share * 100).toFixed(share < 0.09
 const decimal = (value: number): string => (value >= 99.5 ? formatCount(value) : value.toFixed(1));
 /** `2026-11-30 17:50:47` of an ISO time. */
 const shortTime = (iso: string): string => iso.slice(0, 19).replace("T", " ");
+
+/** Without the day where that is the same. */
+const timeAfter = (before: string, iso: string): string =>
+  before.slice(0, 10) === iso.slice(0, 10) ? iso.slice(11, 19) : shortTime(iso);
 
 /** The live line while a long file is read. */
 export function renderInspectLine(done: number, total: number | undefined, elapsedMs: number): string {
