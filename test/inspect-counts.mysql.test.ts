@@ -1,7 +1,9 @@
+import type { RowDataPacket } from "mysql2/promise";
 import { describe, expect, it } from "vitest";
+import { GtidSet } from "../src/gtid/mysql.ts";
 import { expectSameCounts } from "./helpers/inspect-agreement.ts";
 import { logEverything } from "./helpers/inspect-load.ts";
-import { useServer } from "./helpers/servers.ts";
+import { query, useServer } from "./helpers/servers.ts";
 
 /** Long form: ABREAST_INSPECT_MB=100. */
 const bytes = Number(process.env["ABREAST_INSPECT_MB"] ?? 5) * 1_000_000;
@@ -16,6 +18,9 @@ describe("what inspect counts is what mysqlbinlog counts", () => {
       const report = await expectSameCounts("mysql-9.7", files);
       expect(report.files.length).toBe(3);
       expect(report.bytes).toBeGreaterThan(bytes * 0.7);
+      const [executed] = await query<RowDataPacket[]>(server(), "SELECT @@gtid_executed AS gtids");
+      expect(report.gtids.set).toBe(GtidSet.parse(String(executed?.["gtids"])).toString());
+      expect(report.gtids.gapCount).toBe(0);
       // Each file is also right alone.
       for (const file of files.slice(0, 2)) await expectSameCounts("mysql-9.7", [file]);
     }, 600_000);

@@ -171,7 +171,7 @@ export interface SizeClasses {
 }
 
 export interface GtidReport {
-  /** Every GTID read, as the server writes a set; null when there are none. For MariaDB the last of each domain and server. */
+  /** Every GTID read, as the server writes a set; null when there are none. For MariaDB the last of each domain, as gtid_slave_pos has it. */
   set: string | null;
   first: string | null;
   last: string | null;

@@ -6,6 +6,8 @@ const GAPS_SHOWN = 100;
 /** Holes that are kept apart; then the numbers of a source that has more of them count as read. */
 const INTERVALS_MAX = 50_000;
 
+const UUID_LENGTH = 36;
+
 /** Numbers of one source: first and last of each run, one after the other, in order. */
 export type Runs = number[];
 
@@ -75,7 +77,16 @@ export class GtidRuns {
     if (this.#last.size > 0) return [...this.#last.values()].map(gtidText).join(",");
     if (this.#runs.size === 0) return null;
     const sources = [...this.#runs].toSorted(([a], [b]) => (a < b ? -1 : 1));
-    return sources.map(([source, runs]) => `${source}:${runsText(runs)}`).join(",");
+    let set = "";
+    let before = "";
+    for (const [source, runs] of sources) {
+      // Numbers with a tag stand behind those without, and the UUID once before them all.
+      const uuid = source.slice(0, UUID_LENGTH);
+      set += uuid === before ? source.slice(UUID_LENGTH) : `${set === "" ? "" : ","}${source}`;
+      set += `:${runsText(runs)}`;
+      before = uuid;
+    }
+    return set;
   }
 
   #setLast(gtid: GtidName): void {
