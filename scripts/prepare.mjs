@@ -109,7 +109,7 @@ function run(command, args) {
 }
 
 function modifiedMs(file) {
-  return existsSync(file) ? statSync(file).mtimeMs : 0;
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
 function touch(file, ms) {

@@ -4,7 +4,7 @@ import { EVENT_TYPE } from "../../binlog/event-type.ts";
 import { ABSENT_VALUE, NULL_VALUE } from "../../binlog/events/row-walker.ts";
 import { countBits, hasBit, partialOptionsEnd } from "../../binlog/events/rows.ts";
 import type { PartBuilder } from "../summary/part-builder.ts";
-import { u16, u24, u32 } from "./bytes.ts";
+import { u16, u24, u32, u48 } from "./bytes.ts";
 import { type Image, keyHash, newImage, sameBytes, scanImage } from "./row-scan.ts";
 import { learnKey, type ScanTable } from "./scan-table.ts";
 
@@ -235,4 +235,4 @@ const corrupt = (what: string): ReplicationError => new ReplicationError("CORRUP
 
 /** The number that a table map and the row events behind it have in common: 6 bytes, 4 before MySQL 5.1.4. */
 export const tableIdAt = (bytes: Buffer, at: number, width: number): number =>
-  width === 4 ? u32(bytes, at) : u32(bytes, at) + u16(bytes, at + 4) * 0x1_0000_0000;
+  width === 4 ? u32(bytes, at) : u48(bytes, at);
