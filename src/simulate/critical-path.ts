@@ -37,8 +37,8 @@ export interface CriticalPathReport {
   keys: readonly (PathPart & { table: string; hash: number })[];
 }
 
-/** How many stretches are remembered before the older half of them is counted. More than there can be transactions above the low-water mark. */
-const REMEMBERED_MAX = 50_000;
+/** Stretches whose transactions lie so far back are counted and forgotten; looked at whenever half as many have come. What is at work lies closer together, but for the oddest cases. */
+const REMEMBERED_MAX = 10_000;
 /** Names that are told, and that are kept meanwhile. */
 const TOLD_MAX = 10;
 const KEPT_MAX = 2_000;
@@ -55,7 +55,8 @@ interface Tally {
  */
 export class CriticalPath {
   #last: PathNode | undefined;
-  #remembered = 0;
+  /** Transactions, since the path was last looked at. */
+  #added = 0;
   readonly #kinds = { feed: 0, execute: 0, commit: 0 };
   readonly #dependencies = { waits: 0, seconds: 0 };
   readonly #transactions = new Map<string, Tally>();
@@ -68,7 +69,8 @@ export class CriticalPath {
     transactions: readonly SimulatedTransaction[],
     beginUs: number,
   ): PathNode {
-    if (++this.#remembered > REMEMBERED_MAX) this.#forget();
+    this.#added += transactions.length;
+    if (this.#added >= REMEMBERED_MAX / 2) this.#forget((transactions[0]?.scheduler.ordinal ?? 0) - REMEMBERED_MAX);
     return { kind, cause, transactions, beginUs, endUs: 0, isFolded: false };
   }
 
@@ -106,14 +108,19 @@ export class CriticalPath {
     };
   }
 
-  /** Counts the older half, as seen from the last commit. */
-  #forget(): void {
+  /** Counts what lies before this ordinal, as seen from the last commit. */
+  #forget(before: number): void {
+    this.#added = 0;
     let node = this.#last;
-    for (let steps = 0; node !== undefined && steps < REMEMBERED_MAX / 2; steps++) node = node.cause;
-    this.#remembered = REMEMBERED_MAX / 2;
-    const newest = node;
-    for (; node !== undefined && !node.isFolded; node = node.cause) this.#fold(node);
-    if (newest !== undefined) newest.cause = undefined;
+    while (node?.cause !== undefined && (node.cause.transactions[0]?.scheduler.ordinal ?? 0) >= before)
+      node = node.cause;
+    for (let old = node?.cause; old !== undefined && !old.isFolded;) {
+      const { cause } = old;
+      this.#fold(old);
+      // Its end is still needed, what was before it is not.
+      old.cause = undefined;
+      old = cause;
+    }
   }
 
   #fold(node: PathNode): void {

@@ -36,6 +36,12 @@ export function limitOf({ result, cores }: LimitFacts): string {
   if (transaction !== undefined && transaction.share >= HOT && transaction.transactions <= 2) {
     return `one transaction, ${transaction.name}, which takes ${percent(transaction.share)} of the time`;
   }
+  const { kinds, dependencies } = criticalPath;
+  const path = Math.max(criticalPath.seconds, 1e-9);
+  const isOneSession = kinds.execute / path >= 0.5 && result.meanBusyWorkers < 1.5;
+  const oneSession = `one session, which executes nearly all of it, ${percent(kinds.execute / path)} of the time`;
+  // Large runs nearly always have a key in common.
+  if (isOneSession && result.packing > 1) return oneSession;
   const [key] = criticalPath.keys;
   if (key !== undefined && key.share >= HOT) {
     return `one key of ${key.table}, for which transactions wait ${percent(key.share)} of the time`;
@@ -47,14 +53,10 @@ export function limitOf({ result, cores }: LimitFacts): string {
   ].sort((a, b) => b.part - a.part);
   const [most] = uses;
   if (most !== undefined && most.part >= FULL) return `${most.words}, busy ${percent(most.part)} of the time`;
-  const { kinds, dependencies } = criticalPath;
-  const path = Math.max(criticalPath.seconds, 1e-9);
   if (dependencies.seconds / path >= HOT) {
     return `transactions that wait for each other, ${percent(dependencies.seconds / path)} of the time`;
   }
-  if (kinds.execute / path >= 0.5 && result.meanBusyWorkers < 1.5) {
-    return `one session, which executes nearly all of it, ${percent(kinds.execute / path)} of the time`;
-  }
+  if (isOneSession) return oneSession;
   if (kinds.commit / path >= 0.5) {
     const flush = flushSeconds / seconds;
     return `commits that follow each other, ${percent(kinds.commit / path)} of the time (${percent(flush)} of it the disk)`;
