@@ -96,7 +96,7 @@ export interface NativeCosts {
   wakeUs: number;
 }
 
-/** Fitted to measurements on two cores, MySQL 9.7 with durable commits, source and target beside the engine; see docs/predictions.md. */
+/** From measurements on two cores, MySQL 9.7 with durable commits, source and target beside the engine; see docs/predictions.md. */
 export const DEFAULT_COSTS: CostModel = {
   cores: 2,
   cpuFactor: 1,
@@ -116,14 +116,14 @@ export const DEFAULT_COSTS: CostModel = {
     answerUs: 50,
   },
   target: {
-    insertUs: 18,
-    updateUs: 20,
-    deleteUs: 18,
-    runUs: 110,
+    insertUs: 22,
+    updateUs: 26,
+    deleteUs: 22,
+    runUs: 200,
     transactionUs: 10,
     tableUs: 8,
     kbUs: 3,
-    commitUs: 70,
+    commitUs: 150,
     statementUs: 5_000,
     rollbackPart: 0.5,
   },
