@@ -165,12 +165,15 @@ export class BinlogFileSplitter {
     if (this.#waiting < length) return undefined;
     const first = this.#chunks[0] as Buffer;
     if (first.length - this.#used >= length) return first;
-    // Join only as many chunks as are needed, and once all are there: an event over many chunks is copied one time.
+    // Join only as much as is needed, and once all is there: an event over many chunks is copied one time, and what follows it in the last of them not at all.
     let count = 1;
     let bytes = first.length - this.#used;
     while (bytes < length) bytes += (this.#chunks[count++] as Buffer).length;
-    const joined = Buffer.concat([first.subarray(this.#used), ...this.#chunks.slice(1, count)]);
-    this.#chunks.splice(0, count, joined);
+    const last = this.#chunks[count - 1] as Buffer;
+    const kept = last.subarray(last.length - (bytes - length));
+    const parts = [first.subarray(this.#used), ...this.#chunks.slice(1, count)];
+    const joined = Buffer.concat(parts, length);
+    this.#chunks.splice(0, count, joined, ...(kept.length > 0 ? [kept] : []));
     this.#used = 0;
     return joined;
   }

@@ -188,5 +188,13 @@ export class TableMaps {
   }
 }
 
-const isSame = (known: KnownMap, event: Buffer, from: number, to: number): boolean =>
-  known.body.length === to - from && known.body.compare(event, from, to) === 0;
+/** A call into the runtime costs as much as comparing this many bytes, and most maps are shorter. */
+const BYTES_COMPARED_HERE_MAX = 160;
+
+function isSame({ body }: KnownMap, event: Buffer, from: number, to: number): boolean {
+  const { length } = body;
+  if (length !== to - from) return false;
+  if (length > BYTES_COMPARED_HERE_MAX) return body.compare(event, from, to) === 0;
+  for (let i = 0; i < length; i++) if (body[i] !== event[from + i]) return false;
+  return true;
+}

@@ -67,7 +67,7 @@ export function describeHead({ id, start, committedAtUs }: TransactionHead): str
     latestSecondText = new Date(second * 1000).toISOString().slice(0, 19).replace("T", " ");
   }
   const micros = committedAtUs % 1_000_000;
-  const fraction = micros === 0 ? "" : `.${String(micros).padStart(6, "0")}`;
+  const fraction = micros === 0 ? "" : `.${String(1_000_000 + micros).slice(1)}`;
   const name = id.kind === "anonymous" ? "" : `${describeId(id)}  `;
   return `${name}${latestSecondText}${fraction}  ${start.file}:${start.position}`;
 }

@@ -14,7 +14,8 @@ const NULL = Buffer.from("NULL");
 const IS_NULL = Buffer.from(" IS NULL");
 const COMMA = 0x2c;
 const EQUALS = 0x3d;
-const BYTES_COMPARED_HERE_MAX = 24;
+/** A call into the runtime costs as much as comparing this many bytes. */
+const BYTES_COMPARED_HERE_MAX = 160;
 
 /**
  * Writes each row of a rows event as one statement. With `backward` it is the statement that takes the row's change back.

@@ -1,5 +1,5 @@
 const START_BYTES = 256 << 10;
-const COPIED_HERE_MAX = 48;
+const COPIED_HERE_MAX = 128;
 const QUOTE = 0x27;
 const HEX = Buffer.from("0123456789ABCDEF", "latin1");
 

@@ -17,12 +17,17 @@ export function parseTablePattern(text: string): string {
 export interface OpenTable {
   map: TableMapEvent;
   plan: TablePlan;
+  isWanted: boolean;
 }
+
+/** A source counts table ids up with every definition that changes. */
+const OPEN_MAX = 4096;
 
 /** The tables that the log's table ids stand for, and how their rows are written. Plans are made once for each form of a table. */
 export class OpenTables {
   readonly #maps = new TableMaps();
-  readonly #plans = new WeakMap<TableMapEvent, OpenTable>();
+  /** By table id, in the form that it had last. */
+  readonly #open = new Map<number, OpenTable>();
   readonly #defined: ReadonlyMap<string, Table>;
   readonly #wanted: readonly string[] | undefined;
   /** Tables, told once, whose columns have no names. */
@@ -35,6 +40,7 @@ export class OpenTables {
 
   restart(): void {
     this.#maps.clear();
+    this.#open.clear();
   }
 
   add(event: Buffer, format: BinlogFormat): void {
@@ -50,12 +56,14 @@ export class OpenTables {
       if (id === DUMMY_TABLE_ID) return undefined;
       throw new ReplicationError("GRAMMAR", `row events of table id ${id} without a table map before them`);
     }
-    let open = this.#plans.get(map);
-    if (open === undefined) {
-      open = { map, plan: planTable(map, format.flavour, this.#defined.get(`${map.schema}.${map.table}`)) };
-      this.#plans.set(map, open);
+    let open = this.#open.get(id);
+    if (open?.map !== map) {
+      if (this.#open.size >= OPEN_MAX) this.#open.clear();
+      const plan = planTable(map, format.flavour, this.#defined.get(`${map.schema}.${map.table}`));
+      open = { map, plan, isWanted: this.#isWanted(map) };
+      this.#open.set(id, open);
     }
-    return this.#isWanted(map) ? open : undefined;
+    return open.isWanted ? open : undefined;
   }
 
   /** A statement cannot be assigned to tables: one that mentions the name of a wanted table is wanted. */
