@@ -11,6 +11,8 @@ import type { Workload } from "../workload/workload.ts";
 import { checksumTables, gtidPosition } from "./server-facts.ts";
 
 export interface BacklogOptions {
+  /** Names its folders; `workload`'s name where it is not given. */
+  name?: string;
   server: ServerFlavour;
   /** The source's data, and the copy that targets start from, are put in here. */
   folder: TemporaryFolder;
@@ -36,6 +38,8 @@ export interface Backlog {
   binlogBytes: number;
   /** Fills `folder` with the data that the source had before the backlog, as a server of its own. */
   copyStart(folder: string): Promise<void>;
+  /** Of the source's data and of the copy. */
+  folders: readonly string[];
 }
 
 export const SCHEMA = "sbtest";
@@ -48,10 +52,11 @@ const SOURCE_OPTIONS = ["--sync-binlog=0", "--innodb-flush-log-at-trx-commit=2"]
  */
 export async function makeBacklog(options: BacklogOptions): Promise<Backlog> {
   const { server, folder, onProgress, workload, seed, transactions } = options;
-  const start = join(folder.path, `${workload.name}-start`);
+  const name = options.name ?? workload.name;
+  const start = join(folder.path, `${name}-start`);
   const source = await startServer({
     flavour: server,
-    dataFolder: join(folder.path, `${workload.name}-source`),
+    dataFolder: join(folder.path, `${name}-source`),
     serverId: 1,
     options: [...SOURCE_OPTIONS, ...(options.serverOptions ?? [])],
     onProgress,
@@ -91,6 +96,7 @@ export async function makeBacklog(options: BacklogOptions): Promise<Backlog> {
       checksums: await checksumTables(session, SCHEMA),
       binlogBytes: (await binlogBytes(session)) - bytesBefore,
       copyStart: (target) => copyFolder(start, target),
+      folders: [source.dataFolder, start],
     };
   } finally {
     await session.close();

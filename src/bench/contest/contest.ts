@@ -92,6 +92,7 @@ export class Contest {
     const { sourceOptions = [], ...rest } = load;
     return makeBacklog({
       ...rest,
+      name: `${++this.#runs}-${rest.workload.name}`,
       server,
       serverOptions: [...serverOptions, ...sourceOptions],
       onProgress,
@@ -115,6 +116,8 @@ export class Contest {
 
   async dismiss(backlog: Backlog): Promise<void> {
     await backlog.source.stop({ keepData: true });
+    if (this.#options.keep) return;
+    for (const folder of backlog.folders) await rm(folder, { recursive: true, force: true });
   }
 
   async run<Seen>(contender: Contender, backlog: Backlog, watch: Watch<Seen>): Promise<Outcome<Seen>> {

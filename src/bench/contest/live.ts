@@ -49,9 +49,9 @@ export interface StartData {
 export interface LiveStage {
   source: SandboxServer;
   /** Since the curves began. */
-  elapsedSeconds(): number;
+  elapsedSeconds: () => number;
   /** Until the replica has everything that the source has now. */
-  caughtUp(): Promise<void>;
+  caughtUp: () => Promise<void>;
 }
 
 export type Drive<T> = (stage: LiveStage) => Promise<T>;

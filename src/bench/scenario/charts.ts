@@ -31,17 +31,24 @@ export function overTime(
   ];
 }
 
-/** One line for each value of the setting `line`, over the numbers of the setting `x`. */
+interface ByOptions {
+  x: string;
+  /** Names the line or bar that a cell belongs to. */
+  line: (settings: CellResult["settings"]) => string;
+  metric: string;
+}
+
+/** One line for each name that `line` gives, over the numbers of the setting `x`. */
 export function byNumber(
   cells: readonly CellResult[],
-  { x, line, metric }: { x: string; line: string; metric: string },
+  { x, line, metric }: ByOptions,
   words: Pick<Chart, "title" | "note" | "x" | "y">,
 ): Chart[] {
   const xs = [...new Set(cells.map((cell) => Number(cell.settings[x])))].sort((a, b) => a - b);
   if (xs.length < 2) return [];
-  const lines = [...new Set(cells.map((cell) => String(cell.settings[line])))];
+  const lines = [...new Set(cells.map((cell) => line(cell.settings)))];
   const valueAt = (name: string, at: number): number | null => {
-    const cell = cells.find((each) => String(each.settings[line]) === name && Number(each.settings[x]) === at);
+    const cell = cells.find((each) => line(each.settings) === name && Number(each.settings[x]) === at);
     return cell?.summary[metric]?.median ?? null;
   };
   return [
@@ -54,15 +61,15 @@ export function byNumber(
   ];
 }
 
-/** A group of bars for each value of the setting `x`, a bar in it for each of the setting `line`. */
+/** A group of bars for each value of the setting `x`, a bar in it for each name that `line` gives. */
 export function byName(
   cells: readonly CellResult[],
-  { x, line, metric }: { x: string; line: string; metric: string },
+  { x, line, metric }: ByOptions,
   words: Pick<Chart, "title" | "note" | "y">,
 ): Chart[] {
   if (cells.length === 0) return [];
   const xs = [...new Set(cells.map((cell) => String(cell.settings[x])))];
-  const lines = [...new Set(cells.map((cell) => String(cell.settings[line])))];
+  const lines = [...new Set(cells.map((cell) => line(cell.settings)))];
   return [
     {
       kind: "bars",
@@ -72,10 +79,13 @@ export function byName(
       series: lines.map((name) => ({
         name,
         values: xs.map((at) => {
-          const cell = cells.find((each) => String(each.settings[line]) === name && String(each.settings[x]) === at);
+          const cell = cells.find((each) => line(each.settings) === name && String(each.settings[x]) === at);
           return cell?.summary[metric]?.median ?? null;
         }),
       })),
     },
   ];
 }
+
+/** Native and Abreast. */
+export const byWho = (settings: CellResult["settings"]): string => String(settings["who"]);

@@ -2,7 +2,7 @@ import type { Contender } from "../contest/contender.ts";
 import { oltpWriteOnly } from "../workload/oltp-write-only.ts";
 import type { SbtestOptions } from "../workload/sbtest.ts";
 import { applyBacklog, BACKLOG_METRICS, watchNothing } from "./backlog-cell.ts";
-import { byNumber } from "./charts.ts";
+import { byNumber, byWho } from "./charts.ts";
 import { abreast, native } from "./contenders.ts";
 import type { Cell, Scale, Scenario } from "./scenario.ts";
 
@@ -74,7 +74,7 @@ export const network: Scenario = {
   charts: (cells) =>
     byNumber(
       cells,
-      { x: "round trip, ms", line: "who", metric: "speed" },
+      { x: "round trip, ms", line: byWho, metric: "speed" },
       {
         title: "Transactions per second by round trip",
         note: "Only time is added, bandwidth stays the machine's. At the target: the network lies between the source and Abreast; at the source: between Abreast and the target.",

@@ -1,7 +1,7 @@
 import { startLoad } from "../workload/load.ts";
 import { oltpReadWrite } from "../workload/oltp-read-write.ts";
 import type { SbtestOptions } from "../workload/sbtest.ts";
-import { byNumber, overTime } from "./charts.ts";
+import { byNumber, byWho, overTime } from "./charts.ts";
 import { abreast, native } from "./contenders.ts";
 import { LIVE_METRICS, liveMeasurement } from "./live-cell.ts";
 import type { Cell, Scale, Scenario } from "./scenario.ts";
@@ -100,7 +100,7 @@ export const workers: Scenario = {
     }),
     ...byNumber(
       cells,
-      { x: "workers", line: "who", metric: "lagMean" },
+      { x: "workers", line: byWho, metric: "lagMean" },
       {
         title: "Mean lag by workers",
         x: { title: "workers", unit: "count" },
@@ -109,7 +109,7 @@ export const workers: Scenario = {
     ),
     ...byNumber(
       cells,
-      { x: "workers", line: "who", metric: "replicaCpu" },
+      { x: "workers", line: byWho, metric: "replicaCpu" },
       {
         title: "Processors busy for the replica, by workers",
         note: "The target server, and with Abreast its own process.",
