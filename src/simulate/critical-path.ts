@@ -29,7 +29,7 @@ export interface CriticalPathReport {
   kinds: Readonly<Record<PathKind, number>>;
   /** Stretches that began when another run was committed on which they depended, and how many seconds those that they waited for took. */
   dependencies: { waits: number; seconds: number };
-  /** The first transaction of a run stands for the run. */
+  /** A run has the name of its first transaction, `transactions` are how many it has. */
   transactions: readonly (PathPart & { transactions: number })[];
   /** Of execution, in proportion to the bytes of each table. */
   tables: readonly PathPart[];
@@ -39,6 +39,8 @@ export interface CriticalPathReport {
 
 /** Stretches whose transactions lie so far back are counted and forgotten; looked at whenever half as many have come. What is at work lies closer together, but for the oddest cases. */
 const REMEMBERED_MAX = 10_000;
+/** Transactions of a run whose keys are told. */
+const SMALL_RUN = 16;
 /** Names that are told, and that are kept meanwhile. */
 const TOLD_MAX = 10;
 const KEPT_MAX = 2_000;
@@ -131,7 +133,8 @@ export class CriticalPath {
     this.#kinds[kind] += us / 1e6;
     const [first] = transactions;
     if (first === undefined || kind === "feed") return;
-    count(this.#transactions, first.name, us, transactions.length, "");
+    const others = transactions.length - 1;
+    count(this.#transactions, others === 0 ? first.name : `${first.name} and ${others} more`, us, transactions.length);
     if (kind !== "execute") return;
     this.#countTables(transactions, us);
     if (cause !== undefined && cause.kind === "commit") this.#countKey(cause, node, us);
@@ -142,35 +145,35 @@ export class CriticalPath {
     for (const { rows } of transactions) for (const table of rows) bytes += table.bytes;
     if (bytes === 0) return;
     for (const { rows } of transactions) {
-      for (const table of rows) count(this.#tables, table.table, (us * table.bytes) / bytes, 1, "");
+      for (const table of rows) count(this.#tables, table.table, (us * table.bytes) / bytes);
     }
   }
 
-  /** The first key of `after` that `before` has too. */
+  /** The first key of `after` that `before` has too. In large runs there nearly always is one, and it says little. */
   #countKey(before: PathNode, after: PathNode, us: number): void {
-    const written = new Set<number>();
-    for (const { scheduler } of before.transactions) {
-      for (const hash of scheduler.writeset?.writes ?? []) written.add(hash);
+    const writers = new Map<number, SimulatedTransaction>();
+    for (const transaction of before.transactions) {
+      for (const hash of transaction.scheduler.writeset?.writes ?? []) writers.set(hash, transaction);
     }
-    if (written.size === 0) return;
+    if (writers.size === 0) return;
     for (const { scheduler, rows } of after.transactions) {
-      const hash = scheduler.writeset?.writes.find((candidate) => written.has(candidate));
+      const hash = scheduler.writeset?.writes.find((candidate) => writers.has(candidate));
       if (hash === undefined) continue;
       this.#dependencies.waits++;
       this.#dependencies.seconds += us / 1e6;
-      const tables = new Set(before.transactions.flatMap((transaction) => transaction.rows.map(({ table }) => table)));
-      const table = rows.map((row) => row.table).filter((name) => tables.has(name));
-      count(this.#keys, String(hash), us, 1, table.join(" or "));
+      if (Math.max(before.transactions.length, after.transactions.length) > SMALL_RUN) return;
+      const tables = new Set(writers.get(hash)?.rows.map(({ table }) => table));
+      const common = rows.map(({ table }) => table).filter((table) => tables.has(table));
+      count(this.#keys, String(hash), us, 1, common.join(" or "));
       return;
     }
   }
 }
 
-function count(tallies: Map<string, Tally>, name: string, us: number, transactions: number, table: string): void {
+function count(tallies: Map<string, Tally>, name: string, us: number, transactions = 1, table = ""): void {
   const tally = tallies.get(name);
   if (tally !== undefined) {
     tally.seconds += us / 1e6;
-    tally.transactions += transactions;
     return;
   }
   if (tallies.size >= KEPT_MAX) {

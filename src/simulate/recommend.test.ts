@@ -44,6 +44,14 @@ test("the fastest is best, unless fewer workers are as good", () => {
   expect(bestOf(runs)).toBe(1);
 });
 
+test("a policy that guesses must be much faster than those that know", () => {
+  const knows = runOf({ workers: 4, predictedSeconds: 10 });
+  const guesses = (predictedSeconds: number) => runOf({ policy: "optimistic", workers: 4, predictedSeconds });
+  expect(bestOf([guesses(9), knows])).toBe(1);
+  expect(bestOf([guesses(8), knows])).toBe(0);
+  expect(bestOf([guesses(9)])).toBe(0);
+});
+
 test("the sentence says which setting, how much faster than what, and why not more", () => {
   const runs = [runOf({ predictedSeconds: 10 }), runOf({ workers: 4, predictedSeconds: 4, flushSeconds: 3.9 })];
   expect(recommend(runs, runs, 4)).toBe(

@@ -1,22 +1,30 @@
 import type { CellResult } from "./cell.ts";
 import type { SimulatedRun } from "./report.ts";
 
-/** So much slower may a setting be to be preferred for being simpler. */
-const AS_FAST = 1.03;
+/** So much slower may a setting be to be preferred for being simpler: predictions are not better than that. */
+const AS_FAST = 1.05;
+/** And so much slower than one that guesses, whose guesses may be worse elsewhere in the log. */
+const AS_FAST_AS_A_GUESS = 1.15;
 
 /**
- * The fastest of these, or one that is as good as that and simpler: fewer workers, then the earlier one, for the operator names first what comes first to mind.
+ * The fastest of these, or one that is as good as that and simpler: without guesses, with fewer workers, then the earlier one, for the operator names first what comes first to mind.
  */
 export function bestOf(runs: readonly SimulatedRun[]): number {
-  const own = runs.map((run, index) => ({ run, index })).filter(({ run }) => !run.policy.startsWith("native"));
-  const seconds = Math.min(...own.map(({ run }) => run.predictedSeconds));
-  let best: { run: SimulatedRun; index: number } | undefined;
-  for (const candidate of own) {
-    if (candidate.run.predictedSeconds > seconds * AS_FAST) continue;
-    if (best === undefined || candidate.run.workers < best.run.workers) best = candidate;
+  const own = runs.filter(isOurs);
+  const sure = own.filter(({ policy }) => policy !== "optimistic");
+  const candidates = fastest(sure) <= fastest(own) * AS_FAST_AS_A_GUESS ? sure : own;
+  const enough = fastest(candidates) * AS_FAST;
+  let best: SimulatedRun | undefined;
+  for (const run of candidates) {
+    if (run.predictedSeconds <= enough && (best === undefined || run.workers < best.workers)) best = run;
   }
-  return best?.index ?? 0;
+  return best === undefined ? 0 : runs.indexOf(best);
 }
+
+const isOurs = ({ policy }: SimulatedRun): boolean => !policy.startsWith("native");
+
+const fastest = (runs: readonly SimulatedRun[]): number =>
+  Math.min(...runs.map(({ predictedSeconds }) => predictedSeconds));
 
 export interface LimitFacts {
   result: CellResult;
@@ -33,7 +41,7 @@ export function limitOf({ result, cores }: LimitFacts): string {
   const { predictedSeconds: seconds, engineCpuSeconds, targetCpuSeconds, flushSeconds, criticalPath } = result;
   if (seconds === 0) return "there is nothing to do";
   const [transaction] = criticalPath.transactions;
-  if (transaction !== undefined && transaction.share >= HOT && transaction.transactions <= 2) {
+  if (transaction !== undefined && transaction.share >= HOT && transaction.transactions === 1) {
     return `one transaction, ${transaction.name}, which takes ${percent(transaction.share)} of the time`;
   }
   const { kinds, dependencies } = criticalPath;
@@ -86,7 +94,7 @@ export function recommend(runs: readonly SimulatedRun[], results: readonly CellR
 
 /** What the best one is compared with: one worker without packing where that is there, else the slowest. */
 function slowestOf(runs: readonly SimulatedRun[]): SimulatedRun | undefined {
-  const own = runs.filter(({ policy }) => !policy.startsWith("native"));
+  const own = runs.filter(isOurs);
   const plain = own.filter(({ workers, packing }) => workers === 1 && packing === 1);
   const among = plain.length > 0 ? plain : own;
   return among.toSorted((a, b) => b.predictedSeconds - a.predictedSeconds)[0];
