@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ApplyReport } from "../src/bench/apply/report.ts";
 import type { BatchMixReport } from "../src/bench/batch-mix/report.ts";
 import type { DeleteInsertReport } from "../src/bench/delete-insert/report.ts";
+import type { PredictReport } from "../src/bench/predict/report.ts";
 import { CliProcess } from "./helpers/engine-process.ts";
 
 async function bench<Report>(...args: string[]): Promise<Report> {
@@ -132,4 +133,39 @@ it("bench batch-mix --json tells how many transactions run together, by the serv
     }
   }
   expect(report.graphRatio).not.toBeNull();
+}, 300_000);
+
+it("bench predict --json measures cells and predicts the same ones from their binlog", async () => {
+  const report = await bench<PredictReport>(
+    "predict",
+    "--loads=uniform",
+    "--policies=database,writeset",
+    "--workers=1,4",
+    "--packed=4",
+    "--native=1,4",
+    "--transactions=300",
+    "--repeat=1",
+    "--durability=relaxed",
+  );
+  expect(report.loads).toMatchObject([{ name: "uniform", transactions: 300 }]);
+  expect(report.calibratedOn).toBe("uniform writeset-4");
+  expect(
+    report.runs.map(({ who, policy, workers, packTransactionsMax }) => [who, policy, workers, packTransactionsMax]),
+  ).toEqual([
+    ["abreast", "database", 1, 1],
+    ["abreast", "database", 4, 1],
+    ["abreast", "writeset", 1, 1],
+    ["abreast", "writeset", 4, 1],
+    ["abreast", "writeset", 4, 500],
+    ["native", "single", 1, 1],
+    ["native", "writeset", 4, 1],
+  ]);
+  for (const run of report.runs) {
+    expect(run.secondsMedian).toBeGreaterThan(0);
+    expect(run.predictedSeconds).toBeGreaterThan(0);
+    expect(run.identical).toBe(true);
+  }
+  const { abreast, abreastPacked, native } = report.errors;
+  expect([abreast.cells, abreastPacked.cells, native.cells]).toEqual([4, 1, 2]);
+  expect(report.nativeOrder).toMatchObject([{ load: "uniform" }]);
 }, 300_000);
