@@ -168,7 +168,9 @@ function waitChart(settings: readonly Setting[]): Chart[] {
   });
   if (bests.length === 0) return [];
   const shown = WAIT_NAMES.filter((wait) => bests.some(({ run }) => run.waits[wait] > 0));
-  const timeOf = ({ workers, predictedSeconds }: SimulatedRun): number => workers * predictedSeconds;
+  // Without the start, in which nobody waits for anything.
+  const timeOf = ({ workSeconds, waits }: SimulatedRun): number =>
+    WAIT_NAMES.reduce((sum, wait) => sum + waits[wait], workSeconds);
   return [
     {
       kind: "bars",

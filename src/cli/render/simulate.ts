@@ -66,7 +66,8 @@ function renderDetails(report: SimulateReport, width: number): string {
   const run = report.runs[report.best];
   if (run === undefined) return "";
   const { criticalPath } = report;
-  const total = Math.max(run.predictedSeconds * run.workers, 1e-9);
+  const waited = WAIT_NAMES.reduce((sum, name) => sum + run.waits[name], 0);
+  const total = Math.max(run.workSeconds + waited, 1e-9);
   const waits = WAIT_NAMES.map((name) => ({ name, part: run.waits[name] / total }))
     .filter(({ part }) => part >= 0.005)
     .sort((a, b) => b.part - a.part)
