@@ -8,9 +8,7 @@ import { scanFile } from "./scan/file-scan.ts";
 import { PartScan } from "./scan/part-scan.ts";
 import { schemaKeys } from "./scan/schema-keys.ts";
 import { Scanner } from "./scan/scanner.ts";
-import { scanStream } from "./scan/stream-scan.ts";
-import { ScanThreads, threadsFor } from "./scan/threads.ts";
-import { UnitScan } from "./scan/unit-scan.ts";
+import type { ScanThreads, ThreadSetting } from "./scan/threads.ts";
 import { unitsOf } from "./scan/units.ts";
 import { LogSummary } from "./summary/log-summary.ts";
 
@@ -37,6 +35,7 @@ export async function inspect(inputs: readonly BinlogInput[], options: InspectOp
   const range = options.range === undefined ? undefined : new RangeFilter(options.range, names);
   const log = new LogScan(inputs, options, range);
   try {
+    await log.start();
     for (const [number, input] of inputs.entries()) {
       if (range?.isOver === true) break;
       if (range?.skipsFile(input.name) === true) continue;
@@ -65,25 +64,42 @@ export async function inspect(inputs: readonly BinlogInput[], options: InspectOp
 /** Of a log whose parallelism is had in no time. */
 const SMALL_TRANSACTIONS = 5000;
 
+/** With less a thread has hardly begun when all is read. */
+const THREADS_BYTES_MIN = 256 << 20;
+
 class LogScan {
   readonly summary = new LogSummary();
   readonly #scanner: Scanner;
-  readonly #threads: ScanThreads | undefined;
+  readonly #setting: ThreadSetting;
+  readonly #threadsWanted: number | undefined;
+  #threads: ScanThreads | undefined;
   readonly #onBytes: (bytes: number) => void;
 
   constructor(inputs: readonly BinlogInput[], options: InspectOptions, range: RangeFilter | undefined) {
     const { verifyChecksums = false, onBytes = () => {} } = options;
     const schema = options.schema === undefined ? undefined : schemaKeys(options.schema);
-    this.#scanner = new Scanner({ schema, verifyChecksums, range });
+    this.#setting = { schema, verifyChecksums };
+    this.#scanner = new Scanner({ ...this.#setting, range });
     this.#onBytes = onBytes;
     const plain = inputs.filter(({ plainPath }) => plainPath !== undefined);
     const bytes = plain.reduce((sum, input) => sum + (input.bytes ?? 0), 0);
+    const wanted = options.threads ?? (bytes < THREADS_BYTES_MIN ? 0 : undefined);
     // Where a range begins and ends is known only by who reads all before it.
-    const count = range === undefined ? (options.threads ?? threadsFor(bytes)) : 0;
+    this.#threadsWanted = range === undefined ? wanted : 0;
+  }
+
+  /** What only some logs need is loaded for them only: a small one is read before it would be there. */
+  async start(): Promise<void> {
+    if (this.#threadsWanted === 0) return;
+    const [{ ScanThreads: Threads, threadsWorthIt }, { UnitScan }] = await Promise.all([
+      import("./scan/threads.ts"),
+      import("./scan/unit-scan.ts"),
+    ]);
+    const count = this.#threadsWanted ?? threadsWorthIt();
     if (count === 0) return;
-    this.#threads = new ScanThreads(count, { schema, verifyChecksums }, new UnitScan(this.#scanner), (part, unit) => {
+    this.#threads = new Threads(count, this.#setting, new UnitScan(this.#scanner), (part, unit) => {
       this.summary.add(part);
-      onBytes(unit.to - unit.from);
+      this.#onBytes(unit.to - unit.from);
     });
   }
 
@@ -92,6 +108,7 @@ class LogScan {
     if (input.plainPath !== undefined) return this.#plainFile(input.plainPath, file);
     // Parts are added up in their order.
     await this.finish();
+    const { scanStream } = await import("./scan/stream-scan.ts");
     await scanStream(input, this.#partScan(file), this.#onBytes);
   }
 

@@ -29,15 +29,12 @@ export interface ThreadAnswer {
 
 /** Each takes some 35 MB. */
 const HELPERS_MAX = 2;
-/** Less is read before a thread would be there. */
-const BYTES_MIN = 256 << 20;
 /** Given to a thread beforehand: it has the next one while this thread is busy. */
 const TASKS_AHEAD = 2;
 
-/** Threads beside this one that are worth it for so many bytes. */
-export function threadsFor(bytes: number): number {
-  if (bytes < BYTES_MIN || workerFile() === undefined) return 0;
-  return Math.min(availableParallelism() - 1, HELPERS_MAX);
+/** Threads beside this one that this machine has room for. */
+export function threadsWorthIt(): number {
+  return workerFile() === undefined ? 0 : Math.min(availableParallelism() - 1, HELPERS_MAX);
 }
 
 /** Node runs JavaScript only: from the sources, the built file is taken. */
