@@ -10,7 +10,7 @@ import type { BinlogInput } from "../input/input.ts";
 import type { Bound } from "../input/range.ts";
 import { RowStatements } from "./row-statements.ts";
 import { SessionText } from "./session-text.ts";
-import { SqlText } from "./sql-text.ts";
+import { sqlComment, SqlText } from "./sql-text.ts";
 import { OpenTables } from "./tables.ts";
 import {
   type ReadOptions,
@@ -178,7 +178,7 @@ class RowsPrinter implements TransactionSink {
 
   #showHead(): void {
     if (this.#head === undefined) return;
-    this.#sql.text(`-- ${describeHead(this.#head)}\n`);
+    this.#sql.text(sqlComment(describeHead(this.#head)));
     this.#head = undefined;
     this.counts.transactions++;
   }
@@ -192,7 +192,7 @@ class RowsPrinter implements TransactionSink {
   #tellNameless(name: string): void {
     if (this.tables.nameless.has(name)) return;
     this.tables.nameless.add(name);
-    this.#sql.text(`-- nobody told the column names of ${name}: statements with @1, @2, … cannot be executed\n`);
+    this.#sql.text(sqlComment(`nobody told the column names of ${name}: statements with @1, @2, … cannot be executed`));
   }
 
   #loadData(event: Buffer, format: BinlogFormat): void {
@@ -200,7 +200,7 @@ class RowsPrinter implements TransactionSink {
     if (!this.tables.wantsStatement(text)) return;
     this.#showHead();
     this.counts.statements++;
-    this.#sql.text(`-- its file is in the log and is not shown:\n-- ${text.replaceAll("\n", "\n-- ")}\n`);
+    this.#sql.text(sqlComment(`its file is in the log and is not shown:\n${text}`));
   }
 }
 

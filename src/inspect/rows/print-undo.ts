@@ -10,7 +10,7 @@ import type { BinlogInput } from "../input/input.ts";
 import { describeHead, type RowsOptions, type RowsOutcome, type Write } from "./print-rows.ts";
 import { ReverseSpool, type SpillFile } from "./reverse-spool.ts";
 import { RowStatements } from "./row-statements.ts";
-import { SqlText } from "./sql-text.ts";
+import { sqlComment, SqlText } from "./sql-text.ts";
 import { OpenTables } from "./tables.ts";
 import { readTransactions, type TransactionHead, type TransactionSink } from "./transaction-reader.ts";
 
@@ -140,7 +140,7 @@ class UndoCollector implements TransactionSink {
     if (this.#spool.length > this.#from) {
       const head = this.#head === undefined ? "" : describeHead(this.#head);
       this.counts.transactions++;
-      this.#spool.append(Buffer.from(`-- back before ${head}\n${this.#hasRows ? "BEGIN;\n" : ""}`));
+      this.#spool.append(Buffer.from(`${sqlComment(`back before ${head}`)}${this.#hasRows ? "BEGIN;\n" : ""}`));
       if (ending === "prepare" && this.#xid !== undefined) {
         this.#prepared.set(this.#xid, { from: this.#from, to: this.#spool.length, head });
         this.#spool.skip(this.#from);
@@ -164,7 +164,7 @@ class UndoCollector implements TransactionSink {
   /** What is still prepared has changed nothing yet: whoever ends it decides. */
   finish(): void {
     for (const [xid, { head }] of this.#prepared) {
-      this.#spool.append(Buffer.from(`-- prepared and not ended here, so not undone: XA ${xid}, ${head}\n`));
+      this.#spool.append(Buffer.from(sqlComment(`prepared and not ended here, so not undone: XA ${xid}, ${head}`)));
     }
   }
 
@@ -178,6 +178,6 @@ class UndoCollector implements TransactionSink {
 
   #cannot(why: string, what: string): void {
     this.counts.notUndone++;
-    this.#spool.append(Buffer.from(`-- cannot be undone, ${why}: ${what.replaceAll("\n", "\n-- ")}\n`));
+    this.#spool.append(Buffer.from(sqlComment(`cannot be undone, ${why}: ${what}`)));
   }
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { quoteUtf8, SqlText } from "./sql-text.ts";
+import { quoteUtf8, sqlComment, SqlText } from "./sql-text.ts";
 
 const textOf = (write: (sql: SqlText) => void): string => {
   const sql = new SqlText();
@@ -96,4 +96,14 @@ test("text grows beyond its first memory, and is the same", () => {
     sql.byte(0x3b);
   });
   expect(whole).toBe(`${"'0123456789'".repeat(100_000)};`);
+});
+
+test("nothing gets out of a comment", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom("a", "\n", "\r", ";", "-", "*", "/") }), (text) => {
+      const lines = sqlComment(text).split(/[\r\n]/);
+      expect(lines.pop()).toBe("");
+      for (const line of lines) expect(line.startsWith("-- ")).toBe(true);
+    }),
+  );
 });

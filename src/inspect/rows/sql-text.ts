@@ -219,3 +219,8 @@ export function quoteUtf8(text: string): string {
   // oxlint-disable-next-line no-control-regex -- these are the bytes that a client's own parser would take for something else
   return `'${text.replace(/[\0\n\r\u001a'\\]/g, (character) => ESCAPED[character] ?? character)}'`;
 }
+
+/** A comment of its own line or lines, whatever is in the text: a name in a log may hold anything. */
+export function sqlComment(text: string): string {
+  return `-- ${text.replaceAll(/\r\n?|\n/g, "\n-- ")}\n`;
+}
