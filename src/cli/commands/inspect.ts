@@ -26,7 +26,7 @@ with --rows the statements as they come; Ctrl-C ends it. Beside FILE it only tel
 Rows are told apart by their key where the log (binlog_row_metadata=FULL, or minimal row images) or --schema tells it; else the first column is taken for it, and the
 report says so.
 
-Exit codes: 0 all was read; 1 not all could be read, or undone; 2 usage; 3 failure.
+Exit codes: 0 all was read; 1 not all could be read, or undone, or a bound was not found; 2 usage; 3 failure.
 
 Examples:
   abreast inspect binlog.000042
@@ -137,7 +137,7 @@ async function showReport(
   }
   if (flags.json) screen.print(JSON.stringify(report, undefined, 2));
   else if (flags.html === undefined) screen.print(renderInspect(report, { width: screen.width, top }));
-  if (report.faults.length > 0) process.exitCode = 1;
+  if (report.faults.length > 0 || missing !== undefined) process.exitCode = 1;
 }
 
 function checkFlags(paths: readonly string[], flags: InspectFlags): void {
