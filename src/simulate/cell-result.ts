@@ -45,7 +45,9 @@ export interface CellResult {
   waits: Waits;
   /** Seconds in which a worker's session computed. */
   workSeconds: number;
+  /** Of the engine's process, and of its one thread. */
   engineCpuSeconds: number;
+  engineThreadSeconds: number;
   targetCpuSeconds: number;
   criticalPath: CriticalPathReport;
   lag: LagReport;

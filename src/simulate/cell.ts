@@ -108,9 +108,9 @@ export class Cell {
   constructor(options: CellOptions, costs: CostModel | CostSheet) {
     this.#options = options;
     this.#sheet = costs instanceof CostSheet ? costs : new CostSheet(costs);
-    const { cores, cpuFactor, roundTripUs, flushUs, flushKbUs, target } = this.#sheet.costs;
+    const { cores, cpuFactor, roundTripUs, flushUs, flushKbUs, engineBesidePart, target } = this.#sheet.costs;
     this.#machine = new Machine(cores, cpuFactor);
-    this.#engine = new EngineThread(this.#machine);
+    this.#engine = new EngineThread(this.#machine, engineBesidePart);
     this.#device = new LogDevice(this.#machine, flushUs, flushKbUs);
     const historySize = options.writesetHistory ?? 25_000;
     const packed = options.packTransactionsMax > 1 && options.commitOrder === "preserve";
@@ -411,7 +411,7 @@ export class Cell {
 
   #result(): CellResult {
     const { policy, workers, commitOrder, packTransactionsMax } = this.#options;
-    const { startUs, workerStartUs, engine } = this.#sheet.costs;
+    const { startUs, workerStartUs, engine, engineBesidePart } = this.#sheet.costs;
     const engineStartUs = this.#machine.workUs(engine.startUs);
     const predictedSeconds = (this.#lastCommitUs + startUs + engineStartUs + workers * workerStartUs) / 1e6;
     const { busySeconds, waits, workSeconds } = timesOf(this.#sessions, this.#scheduler, this.#lastCommitUs);
@@ -431,7 +431,8 @@ export class Cell {
       meanBusyWorkers: this.#lastCommitUs === 0 ? 0 : busySeconds / (this.#lastCommitUs / 1e6),
       waits,
       workSeconds,
-      engineCpuSeconds: (this.#engine.computedUs + engineStartUs) / 1e6,
+      engineThreadSeconds: (this.#engine.threadUs + engineStartUs) / 1e6,
+      engineCpuSeconds: (this.#engine.computedUs + engineStartUs * (1 + engineBesidePart)) / 1e6,
       targetCpuSeconds: (this.#machine.computedUs - this.#engine.computedUs) / 1e6,
       criticalPath: this.#path.report(),
       lag: this.#lag.report(),

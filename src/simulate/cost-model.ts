@@ -12,7 +12,7 @@ export interface RowCosts {
  * else. Waiting (network, flushes) is no processor time. The names of the parts are those of machine.ts and cell.ts.
  */
 export interface CostModel {
-  /** Cores that engine and target share. */
+  /** Cores that engine and target share; two threads of one core may be 1.4. */
   cores: number;
   /** All processor times are multiplied by this: 2 is a machine half as fast. */
   cpuFactor: number;
@@ -28,6 +28,8 @@ export interface CostModel {
   flushKbUs: number;
   /** The engine's one thread of JavaScript. */
   engine: EngineCosts;
+  /** For each microsecond of that thread, what the process computes beside it: garbage collection, compiling, writing the relay log. */
+  engineBesidePart: number;
   /** A session on the target. */
   target: TargetCosts;
   /** Where a table's rows cost something else than `target` says: `schema.table`. */
@@ -115,6 +117,7 @@ export const DEFAULT_COSTS: CostModel = {
     commandUs: 40,
     answerUs: 50,
   },
+  engineBesidePart: 0.3,
   target: {
     insertUs: 22,
     updateUs: 26,

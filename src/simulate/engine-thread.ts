@@ -6,6 +6,9 @@ export interface EngineTask {
   done: () => void;
 }
 
+/** What is computed beside comes in pieces of this size. */
+const BESIDE_US = 500;
+
 /**
  * The engine's one thread of JavaScript. What came is done in the order in which it came; what a task brings about at once (commands to workers) is done before anything else.
  */
@@ -16,11 +19,24 @@ export class EngineThread implements Resumable {
   #at = 0;
   readonly #follows: EngineTask[] = [];
   #current: EngineTask | undefined;
-  /** Of its core time, in microseconds. */
+  /** Core time that it took, and what was computed beside it, in microseconds. */
   computedUs = 0;
+  threadUs = 0;
 
-  constructor(machine: Machine) {
+  /** What the process computes beside this thread, for each microsecond of it. */
+  readonly #besidePart: number;
+  #besideUs = 0;
+  #isBesideAtWork = false;
+  readonly #beside: Resumable = {
+    resume: () => {
+      this.#isBesideAtWork = false;
+      this.#computeBeside();
+    },
+  };
+
+  constructor(machine: Machine, besidePart: number) {
     this.#machine = machine;
+    this.#besidePart = besidePart;
   }
 
   /** Behind all that came before. */
@@ -47,8 +63,24 @@ export class EngineThread implements Resumable {
     const task = this.#follows.shift() ?? this.#takeTask();
     if (task === undefined) return;
     this.#current = task;
-    this.computedUs += this.#machine.workUs(task.us);
+    this.#count(task.us);
     this.#machine.compute(task.us, this);
+    this.#besideUs += task.us * this.#besidePart;
+    this.#computeBeside();
+  }
+
+  #count(us: number): void {
+    const workUs = this.#machine.workUs(us);
+    this.computedUs += workUs;
+    this.threadUs += workUs;
+  }
+
+  #computeBeside(): void {
+    if (this.#isBesideAtWork || this.#besideUs < BESIDE_US) return;
+    this.#isBesideAtWork = true;
+    this.computedUs += this.#machine.workUs(this.#besideUs);
+    this.#machine.compute(this.#besideUs, this.#beside);
+    this.#besideUs = 0;
   }
 
   #takeTask(): EngineTask | undefined {

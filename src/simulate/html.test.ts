@@ -41,6 +41,7 @@ function runOf(policy: keyof typeof PARALLELISM, workers: number): SimulatedRun 
     },
     workSeconds: 40,
     engineCpuSeconds: 3,
+    engineThreadSeconds: 2.5,
     targetCpuSeconds: 37,
   };
 }

@@ -303,6 +303,7 @@ export class NativeCell {
       waits,
       workSeconds: seconds.work,
       engineCpuSeconds: 0,
+      engineThreadSeconds: 0,
       targetCpuSeconds: this.#machine.computedUs / 1e6,
       criticalPath: this.#path.report(),
       lag: this.#lag.report(),

@@ -19,6 +19,7 @@ const QUIET: CellResult = {
   waits: { dependency: 0, commitOrder: 0, engine: 0, flush: 0, cores: 0, network: 0, locks: 0, emptyQueue: 0 },
   workSeconds: 5,
   engineCpuSeconds: 1,
+  engineThreadSeconds: 1,
   targetCpuSeconds: 5,
   criticalPath: {
     seconds: 10,
@@ -69,7 +70,7 @@ const share = { name: "x", seconds: 5, share: 0.5 };
 
 test.each<[string, Partial<CellResult>]>([
   ["the 2 cores, busy 95 % of the time", { engineCpuSeconds: 8, targetCpuSeconds: 11 }],
-  ["the engine's one thread, busy 96 % of the time", { engineCpuSeconds: 9.6, targetCpuSeconds: 1 }],
+  ["the engine's one thread, busy 96 % of the time", { engineThreadSeconds: 9.6, targetCpuSeconds: 1 }],
   [
     "one key of shop.stock, for which transactions wait 50 % of the time",
     { criticalPath: { ...QUIET.criticalPath, keys: [{ ...share, table: "shop.stock", hash: 1 }] } },

@@ -38,7 +38,14 @@ const HOT = 0.3;
 
 /** What keeps a setting from being faster, in words that end a sentence. */
 export function limitOf({ result, cores }: LimitFacts): string {
-  const { predictedSeconds: seconds, engineCpuSeconds, targetCpuSeconds, flushSeconds, criticalPath } = result;
+  const {
+    predictedSeconds: seconds,
+    engineCpuSeconds,
+    engineThreadSeconds,
+    targetCpuSeconds,
+    flushSeconds,
+    criticalPath,
+  } = result;
   if (seconds === 0) return "there is nothing to do";
   const [transaction] = criticalPath.transactions;
   if (transaction !== undefined && transaction.share >= HOT && transaction.transactions === 1) {
@@ -56,7 +63,7 @@ export function limitOf({ result, cores }: LimitFacts): string {
   }
   const uses = [
     { part: (engineCpuSeconds + targetCpuSeconds) / (seconds * cores), words: `the ${coresInWords(cores)}` },
-    { part: engineCpuSeconds / seconds, words: "the engine's one thread" },
+    { part: engineThreadSeconds / seconds, words: "the engine's one thread" },
     { part: flushSeconds / seconds, words: "flushing commits to disk" },
   ].sort((a, b) => b.part - a.part);
   const [most] = uses;
