@@ -102,18 +102,14 @@ async function showRows(inputs: readonly BinlogInput[], options: ShowRowsOptions
   return faults.length > 0 || notUndone > 0 || missing !== undefined ? 1 : 0;
 }
 
-function outputWriter(): (bytes: Buffer) => Promise<void> | undefined {
-  let isClosed = false;
-  const { stdout } = process;
-  return (bytes) => {
-    if (isClosed) throw new OutputClosed();
-    let resolve: () => void = () => {};
-    const written = stdout.write(bytes, (error) => {
-      isClosed ||= error !== null && error !== undefined;
-      resolve();
+function outputWriter(): (bytes: Buffer) => Promise<void> {
+  return (bytes) =>
+    new Promise((resolve, reject) => {
+      process.stdout.write(bytes, (error) => {
+        if (error === null || error === undefined) resolve();
+        else reject(new OutputClosed());
+      });
     });
-    return written ? undefined : new Promise((done) => (resolve = done));
-  };
 }
 
 /** `inspect --follow` without `--rows`: a line each interval, until `signal`. @returns the exit code */

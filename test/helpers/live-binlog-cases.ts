@@ -101,7 +101,7 @@ export function describeLiveBinlog(flavour: ServerFlavour): void {
 
 async function textOf(input: LiveBinlog, tables: Awaited<ReturnType<typeof tablesOf>>): Promise<string> {
   const pieces: Buffer[] = [];
-  await printRows([input], { tables, onFault: () => {} }, (bytes) => void pieces.push(bytes));
+  await printRows([input], { tables, onFault: () => {} }, (bytes) => void pieces.push(Buffer.from(bytes)));
   return Buffer.concat(pieces).toString("latin1");
 }
 

@@ -25,7 +25,7 @@ export async function printed(
 ): Promise<Printed> {
   const pieces: Buffer[] = [];
   const faults: Fault[] = [];
-  const write = (bytes: Buffer): undefined => void pieces.push(bytes);
+  const write = (bytes: Buffer): undefined => void pieces.push(Buffer.from(bytes));
   const all: RowsOptions = { ...options, onFault: (fault) => faults.push(fault) };
   const inputs = await findInputs(paths);
   const outcome = how === "rows" ? await printRows(inputs, all, write) : await printUndo(inputs, all, write, memory);

@@ -39,7 +39,7 @@ export interface RowsOutcome {
   missing: Bound | undefined;
 }
 
-/** Takes text in pieces, in order; a promise is waited for. The bytes are its own. */
+/** Takes text in pieces, in order. The bytes are there until it returns, or until the promise that it returns is kept; then they are written over. */
 export type Write = (bytes: Buffer) => Promise<void> | undefined;
 
 const FLUSH_BYTES = 256 << 10;
@@ -54,6 +54,14 @@ export async function printRows(
   const missing = await readTransactions(inputs, options, printer);
   await printer.flush(true);
   return { ...printer.counts, notUndone: 0, nameless: [...printer.tables.nameless], missing };
+}
+
+/** Gives all of the text away, and empties it once it is taken. */
+export function writeAll(sql: SqlText, write: Write): Promise<void> | undefined {
+  const waits = write(sql.view());
+  if (waits !== undefined) return waits.then(() => sql.truncate(0));
+  sql.truncate(0);
+  return undefined;
 }
 
 let latestSecond = Number.NaN;
@@ -173,7 +181,7 @@ class RowsPrinter implements TransactionSink {
 
   flush(idle: boolean): Promise<void> | undefined {
     if (this.#sql.length < (idle ? 1 : FLUSH_BYTES)) return undefined;
-    return this.#write(this.#sql.take());
+    return writeAll(this.#sql, this.#write);
   }
 
   #showHead(): void {

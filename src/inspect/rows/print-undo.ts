@@ -7,7 +7,7 @@ import type { BinlogFormat } from "../../binlog/format.ts";
 import type { EventFact } from "../../binlog/grammar.ts";
 import type { Transaction } from "../../transaction/transaction.ts";
 import type { BinlogInput } from "../input/input.ts";
-import { describeHead, type RowsOptions, type RowsOutcome, type Write } from "./print-rows.ts";
+import { describeHead, type RowsOptions, type RowsOutcome, type Write, writeAll } from "./print-rows.ts";
 import { ReverseSpool, type SpillFile } from "./reverse-spool.ts";
 import { RowStatements } from "./row-statements.ts";
 import { sqlComment, SqlText } from "./sql-text.ts";
@@ -47,9 +47,9 @@ async function writeBackwards(spool: ReverseSpool, areUnchecked: boolean, write:
   if (spool.length > 0) sql.text(`${SETTINGS}SET SESSION foreign_key_checks=${areUnchecked ? 0 : 1};\n`);
   for (const bytes of spool.backwards()) {
     sql.bytes(bytes);
-    if (sql.length >= FLUSH_BYTES) await write(sql.take());
+    if (sql.length >= FLUSH_BYTES) await writeAll(sql, write);
   }
-  if (sql.length > 0) await write(sql.take());
+  if (sql.length > 0) await writeAll(sql, write);
 }
 
 /** Puts a transaction's end first and its begin last, and its rows in between as they come: read backwards it is whole again. */

@@ -5,7 +5,7 @@ import { quoteUtf8, sqlComment, SqlText } from "./sql-text.ts";
 const textOf = (write: (sql: SqlText) => void): string => {
   const sql = new SqlText();
   write(sql);
-  return sql.take().toString("utf8");
+  return sql.view().toString("utf8");
 };
 
 /** What a server's own parser makes of a literal. */

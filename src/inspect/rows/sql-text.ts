@@ -36,14 +36,6 @@ export class SqlText {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** All of it; the text is then empty. The bytes are the caller's own. */
-  take(): Buffer {
-    const taken = this.#bytes.subarray(0, this.#length);
-    this.#bytes = Buffer.allocUnsafeSlow(Math.max(START_BYTES, Math.min(this.#bytes.length, 4 << 20)));
-    this.#length = 0;
-    return taken;
-  }
-
   byte(byte: number): void {
     if (this.#length === this.#bytes.length) this.#grow(1);
     this.#bytes[this.#length++] = byte;
