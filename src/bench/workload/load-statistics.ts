@@ -1,5 +1,5 @@
 import type { StatementCounts } from "./answer-reader.ts";
-import { LatencyHistogram } from "./latency-histogram.ts";
+import { countLatency, LATENCY_BUCKETS, latencyPercentile } from "./latency-histogram.ts";
 
 export interface LoadCounts extends StatementCounts {
   /** Each counts once, when it is committed. */
@@ -39,83 +39,208 @@ export interface Spread {
   deviation: number;
 }
 
-interface ThreadTotals {
-  transactions: number;
-  latencyMs: number;
-}
-
 const PERCENT = 95;
+/** Where figures lie in a tally: these, two for each thread, the buckets of the latencies. */
+const AT = {
+  transactions: 0,
+  reads: 1,
+  writes: 2,
+  others: 3,
+  errors: 4,
+  reconnects: 5,
+  threads: 6,
+  latencyMsMin: 7,
+  latencyMsMax: 8,
+} as const;
+const THREADS_AT = 9;
+const COUNTS = ["transactions", "reads", "writes", "others", "errors", "reconnects"] as const;
 
-/** Counts for sysbench's interval line and its summary; the memory does not grow with the transactions. */
-export class LoadStatistics {
-  readonly counts: LoadCounts = { transactions: 0, reads: 0, writes: 0, others: 0, errors: 0, reconnects: 0 };
-  /** Threads at work. */
-  threads = 0;
-  readonly #perThread: ThreadTotals[];
-  readonly #sinceStart = new LatencyHistogram();
-  readonly #sinceInterval = new LatencyHistogram();
-  #latencyMsMin = Infinity;
-  #latencyMsMax = 0;
-  #before: LoadCounts = { ...this.counts };
-  #beforeMs = 0;
+/**
+ * The figures of one part of a load. They lie in shared memory, so that who makes the load counts and who reports it reads, without a message between them. Only one thread of this process
+ * writes to a tally; a reader may see a transaction's statements a moment before the transaction.
+ */
+export class LoadTally implements LoadCounts {
+  readonly memory: SharedArrayBuffer;
+  readonly #at: Float64Array;
+  readonly #buckets: Float64Array;
 
-  constructor(threads: number) {
-    this.#perThread = Array.from({ length: threads }, () => ({ transactions: 0, latencyMs: 0 }));
+  /** `memory`: of a tally that exists. */
+  constructor(threads: number, memory?: SharedArrayBuffer) {
+    const bytes = (THREADS_AT + 2 * threads + LATENCY_BUCKETS) * Float64Array.BYTES_PER_ELEMENT;
+    this.memory = memory ?? new SharedArrayBuffer(bytes);
+    this.#at = new Float64Array(this.memory);
+    this.#buckets = this.#at.subarray(THREADS_AT + 2 * threads);
+    if (memory === undefined) this.#at[AT.latencyMsMin] = Infinity;
   }
 
   committed(thread: number, latencyMs: number): void {
-    this.counts.transactions++;
-    this.#sinceStart.add(latencyMs);
-    this.#sinceInterval.add(latencyMs);
-    this.#latencyMsMin = Math.min(this.#latencyMsMin, latencyMs);
-    this.#latencyMsMax = Math.max(this.#latencyMsMax, latencyMs);
-    const own = this.#perThread[thread] as ThreadTotals;
-    own.transactions++;
-    own.latencyMs += latencyMs;
+    this.transactions++;
+    countLatency(this.#buckets, latencyMs);
+    this.#at[AT.latencyMsMin] = Math.min(this.latencyMsMin, latencyMs);
+    this.#at[AT.latencyMsMax] = Math.max(this.latencyMsMax, latencyMs);
+    const own = THREADS_AT + 2 * thread;
+    this.#at[own] = this.#figure(own) + 1;
+    this.#at[own + 1] = this.#figure(own + 1) + latencyMs;
+  }
+
+  /** Of each thread. */
+  get perThread(): { transactions: number; latencyMs: number }[] {
+    const threads = (this.#at.length - THREADS_AT - LATENCY_BUCKETS) / 2;
+    return Array.from({ length: threads }, (_, thread) => ({
+      transactions: this.#figure(THREADS_AT + 2 * thread),
+      latencyMs: this.#figure(THREADS_AT + 2 * thread + 1),
+    }));
+  }
+
+  get latencies(): Float64Array {
+    return this.#buckets;
+  }
+
+  get latencyMsMin(): number {
+    return this.#figure(AT.latencyMsMin);
+  }
+
+  get latencyMsMax(): number {
+    return this.#figure(AT.latencyMsMax);
+  }
+
+  /** At work. */
+  get threads(): number {
+    return this.#figure(AT.threads);
+  }
+
+  set threads(threads: number) {
+    this.#at[AT.threads] = threads;
+  }
+
+  get transactions(): number {
+    return this.#figure(AT.transactions);
+  }
+
+  set transactions(count: number) {
+    this.#at[AT.transactions] = count;
+  }
+
+  get reads(): number {
+    return this.#figure(AT.reads);
+  }
+
+  set reads(count: number) {
+    this.#at[AT.reads] = count;
+  }
+
+  get writes(): number {
+    return this.#figure(AT.writes);
+  }
+
+  set writes(count: number) {
+    this.#at[AT.writes] = count;
+  }
+
+  get others(): number {
+    return this.#figure(AT.others);
+  }
+
+  set others(count: number) {
+    this.#at[AT.others] = count;
+  }
+
+  get errors(): number {
+    return this.#figure(AT.errors);
+  }
+
+  set errors(count: number) {
+    this.#at[AT.errors] = count;
+  }
+
+  get reconnects(): number {
+    return this.#figure(AT.reconnects);
+  }
+
+  set reconnects(count: number) {
+    this.#at[AT.reconnects] = count;
+  }
+
+  #figure(place: number): number {
+    return this.#at[place] as number;
+  }
+}
+
+/** Makes sysbench's interval line and its summary of the tallies of all parts. */
+export class LoadStatistics {
+  readonly #tallies: readonly LoadTally[];
+  #before: LoadCounts;
+  #beforeLatencies: Float64Array;
+  #beforeMs = 0;
+
+  constructor(tallies: readonly LoadTally[]) {
+    this.#tallies = tallies;
+    this.#before = this.counts();
+    this.#beforeLatencies = this.#latencies();
+  }
+
+  counts(): LoadCounts {
+    const sum = (name: keyof LoadCounts): number => this.#tallies.reduce((total, tally) => total + tally[name], 0);
+    return Object.fromEntries(COUNTS.map((name) => [name, sum(name)])) as unknown as LoadCounts;
   }
 
   /** Ends an interval, and begins the next one. */
   interval(elapsedMs: number): LoadInterval {
     const seconds = Math.max(elapsedMs - this.#beforeMs, 1) / 1000;
-    const rate = (count: keyof LoadCounts): number => (this.counts[count] - this.#before[count]) / seconds;
+    const total = this.counts();
+    const latencies = this.#latencies();
+    const rate = (count: keyof LoadCounts): number => (total[count] - this.#before[count]) / seconds;
     const [readsPerSecond, writesPerSecond, othersPerSecond] = [rate("reads"), rate("writes"), rate("others")];
     const interval = {
       elapsedMs,
-      threads: this.threads,
+      threads: this.#tallies.reduce((sum, tally) => sum + tally.threads, 0),
       transactionsPerSecond: rate("transactions"),
       statementsPerSecond: readsPerSecond + writesPerSecond + othersPerSecond,
       readsPerSecond,
       writesPerSecond,
       othersPerSecond,
-      latencyMs95: this.#sinceInterval.percentile(PERCENT),
+      latencyMs95: latencyPercentile(
+        latencies.map((count, bucket) => count - (this.#beforeLatencies[bucket] as number)),
+        PERCENT,
+      ),
       errorsPerSecond: rate("errors"),
       reconnectsPerSecond: rate("reconnects"),
-      total: { ...this.counts },
+      total,
     };
-    this.#sinceInterval.clear();
-    this.#before = { ...this.counts };
+    this.#before = total;
+    this.#beforeLatencies = latencies;
     this.#beforeMs = elapsedMs;
     return interval;
   }
 
   summary(elapsedMs: number): LoadSummary {
-    const { transactions } = this.counts;
-    const sum = this.#perThread.reduce((total, own) => total + own.latencyMs, 0);
+    const counts = this.counts();
+    const isEmpty = counts.transactions === 0;
+    const perThread = this.#tallies.flatMap((tally) => tally.perThread);
+    const sum = perThread.reduce((total, own) => total + own.latencyMs, 0);
     return {
-      ...this.counts,
+      ...counts,
       elapsedMs,
       latencyMs: {
-        min: transactions === 0 ? 0 : this.#latencyMsMin,
-        mean: transactions === 0 ? 0 : sum / transactions,
-        max: this.#latencyMsMax,
-        percentile95: this.#sinceStart.percentile(PERCENT),
+        min: isEmpty ? 0 : Math.min(...this.#tallies.map((tally) => tally.latencyMsMin)),
+        mean: isEmpty ? 0 : sum / counts.transactions,
+        max: Math.max(...this.#tallies.map((tally) => tally.latencyMsMax)),
+        percentile95: latencyPercentile(this.#latencies(), PERCENT),
         sum,
       },
       fairness: {
-        transactions: spread(this.#perThread.map((own) => own.transactions)),
-        seconds: spread(this.#perThread.map((own) => own.latencyMs / 1000)),
+        transactions: spread(perThread.map((own) => own.transactions)),
+        seconds: spread(perThread.map((own) => own.latencyMs / 1000)),
       },
     };
+  }
+
+  #latencies(): Float64Array {
+    const sum = new Float64Array(LATENCY_BUCKETS);
+    for (const { latencies } of this.#tallies) {
+      for (const [bucket, count] of latencies.entries()) sum[bucket] = (sum[bucket] as number) + count;
+    }
+    return sum;
   }
 }
 

@@ -45,6 +45,8 @@ export interface WorkloadKind {
   options: readonly (keyof WorkloadOptions)[];
   /** Its number of threads, when it has only one. */
   threads?: number;
+  /** Its threads have something in common, so that all must run in one thread of this process. */
+  isShared?: boolean;
   /** sysbench has it under the same name. */
   isSysbench: boolean;
   make(options: WorkloadOptions): Workload;
@@ -99,6 +101,7 @@ export const WORKLOADS = {
     description: "cleaning in batches of 1,000 to 10,000 rows by 4 sessions, small transactions by 12",
     options: ["batches", "batchRowsMin", "batchRowsMax"],
     threads: BATCH_SESSIONS + SMALL_SESSIONS,
+    isShared: true,
     isSysbench: false,
     make: batchMixWorkload,
     tablesOf: () => ["account", "branch", "entry"],

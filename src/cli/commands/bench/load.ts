@@ -4,7 +4,6 @@ import { ReplicationError } from "../../../base/error.ts";
 import { parseServerUrl, type ServerAddress } from "../../../base/server-url.ts";
 import { cleanUpData, prepareData } from "../../../bench/workload/data.ts";
 import { DISTRIBUTIONS } from "../../../bench/workload/distribution.ts";
-import { startLoad } from "../../../bench/workload/load.ts";
 import {
   formatInterval,
   formatSummary,
@@ -23,6 +22,7 @@ import {
   WORKLOADS,
 } from "../../../bench/workload/registry.ts";
 import { runSysbench, type SysbenchOptions, sysbenchStep } from "../../../bench/workload/sysbench.ts";
+import { startThreadedLoad } from "../../../bench/workload/threaded-load.ts";
 import { VERSION } from "../../../version.ts";
 import { Session } from "../../../wire/session.ts";
 import { Screen } from "../../screen.ts";
@@ -42,6 +42,7 @@ interface LoadFlags extends Partial<WorkloadOptions> {
   rate?: number;
   statements: "together" | "one-by-one";
   reconnect?: true;
+  clientThreads?: number;
   seed?: number;
   reportInterval: number;
   json?: true;
@@ -91,6 +92,7 @@ export function loadCommand(): Command {
         .default("one-by-one"),
     )
     .option("--reconnect", "connect again when the connection is lost, instead of ending")
+    .option("--client-threads <NUMBER>", "spread the sessions over (default: one for 4 processors)", positive)
     .option("--seed <NUMBER>", "same seed, same rows and transactions (default: the time)", positive)
     .option("--report-interval <SECONDS>", "0: only the summary", count, 1)
     .option("--tables <NUMBER>", `tables in each schema (sysbench; default: ${WORKLOAD_DEFAULTS.tables})`, positive)
@@ -117,21 +119,22 @@ const STEPS: Step[] = ["prepare", "run", "cleanup"];
 
 async function abreast(step: Step, flags: LoadFlags, settings: Settings): Promise<void> {
   const { address, kind, options, threads, schemas, seed, limits } = settings;
-  const workload = kind.make(options);
   if (step === "prepare") {
     tellProgress(`making the tables of ${flags.workload} in ${schemas.join(", ")}`);
-    return prepareData(address, schemas, workload, seed);
+    return prepareData(address, schemas, kind.make(options), seed);
   }
   if (step === "cleanup") return cleanUpData(address, schemas, kind.tablesOf(options));
   const output = outputOf(flags);
-  const load = startLoad({
+  const load = startThreadedLoad({
     address,
     schema: schemas,
-    workload,
+    workload: flags.workload,
+    workloadOptions: options,
     seed,
     threads,
     statements: flags.statements,
     ...limits,
+    ...(flags.clientThreads === undefined ? {} : { clientThreads: flags.clientThreads }),
     ...(flags.reconnect === undefined ? {} : { reconnect: true }),
     ...(flags.reportInterval === 0
       ? {}
@@ -152,6 +155,8 @@ async function sysbench(step: Step, flags: LoadFlags, settings: Settings): Promi
   if (!kind.isSysbench) wrong(`sysbench has no ${flags.workload}`, "leave --driver out");
   if (others.length > 0) wrong("sysbench writes to one schema only", "leave --schemas out, or --driver");
   if (flags.statements !== "one-by-one") wrong("sysbench sends its statements one by one", "leave --statements out");
+  if (flags.clientThreads !== undefined)
+    wrong("sysbench has as many threads as sessions", "leave --client-threads out");
   if (flags.reconnect === true) wrong("sysbench is not told to reconnect", "leave --reconnect out, or --driver");
   const output = outputOf(flags);
   const stopped = new AbortController();
