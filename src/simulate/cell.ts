@@ -81,7 +81,7 @@ export class Cell {
   #stepping = false;
   /** What the source's log has next; undefined: it is not yet told. */
   #offered: SimulatedTransaction | undefined;
-  /** The feed waits for: being told what comes next, or room in the queue. */
+  /** What the feed waits for: being told what comes next, or room in the queue. */
   #feed: "source" | "room" | "busy" = "source";
   /** Offered of what was read at once. */
   #batchBytes = 0;
@@ -98,6 +98,7 @@ export class Cell {
   readonly #lag = new LagCurve();
   /** What let the scheduler say what it says now, and what let the feed go on. */
   #trigger: PathNode | undefined;
+  #lastEnded: PathNode | undefined;
   #feedCause: PathNode | undefined;
   #transactions = 0;
   #rows = 0;
@@ -132,19 +133,22 @@ export class Cell {
     }
   }
 
-  /** The next transaction of the log, in order. */
+  /**
+   * The next transaction of the log, in order. Virtual time goes on until the feed has taken it, which is when it has offered the one before: the feed always knows what comes next, as
+   * one that reads a relay log does.
+   */
   push(transaction: SimulatedTransaction): void {
-    assert(this.#offered === undefined, "one transaction at a time");
     if (this.#scheduler === undefined) this.#start(transaction.scheduler.ordinal - 1);
     this.#offered = transaction;
-    this.#goOn();
-    while (this.#feed !== "source") assert(this.#machine.advance(), "while the queue is full something is at work");
+    if (this.#feed === "source") this.#goOn();
+    while (this.#offered !== undefined) assert(this.#machine.advance(), "while the queue is full something is at work");
   }
 
   /** The log has no more. */
   end(): CellResult {
-    while (this.#held.size > 0)
+    while (this.#feed !== "source" || this.#held.size > 0) {
       assert(this.#machine.advance(), "as long as something is not committed, something is at work");
+    }
     return this.#result();
   }
 
@@ -225,7 +229,7 @@ export class Cell {
       if (effects.length === 0) continue;
       if (arrived !== undefined) {
         this.#trigger = this.#path.add("feed", this.#feedCause, [arrived], this.#machine.nowUs);
-        this.#trigger.endUs = this.#machine.nowUs;
+        this.#ended(this.#trigger);
       }
       for (const effect of effects) this.#carryOut(effect);
     }
@@ -250,7 +254,7 @@ export class Cell {
         return this.#advance();
       case "wake":
         this.#machine.sleep(effect.atMs * 1000 - this.#machine.nowUs, {
-          resume: () => this.#tell({ type: "tick" }, this.#trigger),
+          resume: () => this.#tell({ type: "tick" }, this.#lastEnded),
         });
         return;
       case "halt":
@@ -319,7 +323,7 @@ export class Cell {
     const atWork = this.#atWork[worker];
     assert(atWork !== undefined, "who has executed is at work");
     this.#note(worker, "executed", atWork.run);
-    atWork.executeNode.endUs = this.#machine.nowUs;
+    this.#ended(atWork.executeNode);
     this.#tell({ type: "executed", worker }, atWork.executeNode);
   }
 
@@ -328,7 +332,7 @@ export class Cell {
     const node = atWork?.commitNode;
     assert(atWork !== undefined && node !== undefined, "who has committed was at work");
     this.#note(worker, "committed", atWork.run);
-    node.endUs = this.#machine.nowUs;
+    this.#ended(node);
     this.#lastCommitUs = this.#machine.nowUs;
     this.#path.committed(node);
     const next = this.#nexts[worker];
@@ -336,6 +340,11 @@ export class Cell {
     this.#atWork[worker] =
       next === undefined ? undefined : { run: next, executeNode: this.#begin(next, node), commitNode: undefined };
     this.#tell({ type: "committed", worker }, node);
+  }
+
+  #ended(node: PathNode): void {
+    node.endUs = this.#machine.nowUs;
+    this.#lastEnded = node;
   }
 
   #rolledBack(worker: number): void {

@@ -162,10 +162,10 @@ function sameAs(policy: PolicyName, { flavour, serverVersion }: LogSource, packe
   return auto.name === "logical-clock" ? "logical-clock" : "writeset";
 }
 
-/** One policy for many cells, which all ask for the transaction at hand. */
+/** One policy for many cells. A cell offers a transaction while it is told the next one, so the last two answers are kept. */
 class SharedPolicy implements Policy {
   readonly #policy: Policy;
-  #answer: Dependencies | undefined;
+  readonly #answers: { ordinal: number; answer: Dependencies }[] = [];
 
   constructor(policy: Policy) {
     this.#policy = policy;
@@ -184,11 +184,13 @@ class SharedPolicy implements Policy {
   }
 
   ask(transaction: SchedulerTransaction): void {
-    this.#answer = this.#policy.dependencies(transaction);
+    const { ordinal } = transaction;
+    this.#answers[ordinal % 2] = { ordinal, answer: this.#policy.dependencies(transaction) };
   }
 
-  dependencies(): Dependencies {
-    assert(this.#answer !== undefined, "a policy is asked before its answer is used");
-    return this.#answer;
+  dependencies({ ordinal }: SchedulerTransaction): Dependencies {
+    const known = this.#answers[ordinal % 2];
+    assert(known?.ordinal === ordinal, "a policy is asked before its answer is used");
+    return known.answer;
   }
 }
