@@ -112,7 +112,7 @@ it("sysbench is given the same parameters, and no password on its command line",
     seed: 7,
     seconds: 15,
   };
-  const [workload, ...rest] = sysbenchArguments(options, "run");
+  const [workload, ...rest] = sysbenchArguments(options, "run", "/tmp/password.cnf");
   expect([workload, rest.pop()]).toEqual(["oltp_write_only", "run"]);
   expect(rest).toEqual(
     expect.arrayContaining([

@@ -1,5 +1,9 @@
-import { spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import { ReplicationError } from "../../base/error.ts";
 import { describeAddress, type ServerAddress } from "../../base/server-url.ts";
 import type { DistributionName } from "./distribution.ts";
@@ -32,16 +36,19 @@ export interface SysbenchResult {
   summary: LoadSummary;
 }
 
-/** sysbench reads the password from a file, for the command line can be read by everybody; what its file can hold is less than what a password can. */
-const PASSWORD = /^[^\s#"'\\]*$/;
-const CONFIG_FILE = "/dev/stdin";
+/** sysbench reads the password from a file, for the command line can be read by everybody; its file cannot hold every password (tried with 1.0.20). */
+const PASSWORD = /^(?!["'#])[^\s,]*(?<!["'])$/;
 
 /** The command line of sysbench 1.0 for a load: also what docs/benchmarks.md compares with. */
-export function sysbenchArguments(options: SysbenchOptions, step: "prepare" | "run" | "cleanup"): string[] {
+export function sysbenchArguments(
+  options: SysbenchOptions,
+  step: "prepare" | "run" | "cleanup",
+  configFile: string,
+): string[] {
   const { address } = options;
   return [
     options.workload,
-    `--config-file=${CONFIG_FILE}`,
+    `--config-file=${configFile}`,
     "--db-driver=mysql",
     `--mysql-host=${address.host}`,
     `--mysql-port=${address.port}`,
@@ -84,16 +91,31 @@ async function sysbench(
 ): Promise<string> {
   const { address, signal } = options;
   refuse(address);
-  const child = spawn("sysbench", sysbenchArguments(options, step), { stdio: "pipe" });
+  const folder = await mkdtemp(path.join(tmpdir(), "abreast-sysbench-"));
+  try {
+    const configFile = path.join(folder, "password.cnf");
+    await writeFile(configFile, `mysql-password=${address.password}\n`, { mode: 0o600 });
+    const child = spawn("sysbench", sysbenchArguments(options, step, configFile), {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    return await outputOf(child, address, onLine, signal);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function outputOf(
+  child: ChildProcessByStdio<null, Readable, Readable>,
+  address: ServerAddress,
+  onLine: (line: string) => void,
+  signal: AbortSignal | undefined,
+): Promise<string> {
   const kill = (): void => void child.kill();
   signal?.addEventListener("abort", kill);
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once("error", (error: NodeJS.ErrnoException) => reject(error.code === "ENOENT" ? notInstalled() : error));
     child.once("close", resolve);
   });
-  // One that ends early does not read its file.
-  child.stdin.on("error", () => {});
-  child.stdin.end(`mysql-password=${address.password}\n`);
   const output: string[] = [];
   const faults: string[] = [];
   const listen = (line: string): void => {
@@ -124,7 +146,7 @@ function refuse({ tls, password }: ServerAddress): void {
   }
   if (!PASSWORD.test(password)) {
     throw new ReplicationError("CONFIG", "this password cannot be given to sysbench", {
-      hint: "use a user whose password has no space, #, quote or backslash, or --driver abreast",
+      hint: "use a user whose password has no space or comma and does not begin with # or a quote, or --driver abreast",
     });
   }
 }
