@@ -13,7 +13,6 @@ const RESIDENT_BYTES_MAX = 500e6;
 /** Of V8's own heap: what is above ends the process, which is a find too. */
 const HEAP_MB_MAX = 350;
 const TOLD_EVERY_MS = 30_000;
-const ERROR_LINES = 4;
 
 const { values: options } = parseArgs({
   options: {
@@ -27,11 +26,20 @@ const { values: options } = parseArgs({
 });
 const seed = Number(options.seed);
 
-// The helpers are TypeScript, shared with the tests; Node 20 runs none, so vite reads them, as it does for vitest.
-async function helper(name) {
-  const { runnerImport } = await import("vite");
-  const file = path.join(root, "test/helpers", name);
-  return (await runnerImport(file, { root, configFile: false, logLevel: "error" })).module;
+// The helpers are TypeScript, shared with the tests; Node 20 runs none, so vite reads them, as it does for vitest. What is imported late needs it still there.
+async function helpers() {
+  const { createServer, createServerModuleRunner } = await import("vite");
+  const server = await createServer({
+    root,
+    configFile: false,
+    logLevel: "error",
+    appType: "custom",
+    optimizeDeps: { noDiscovery: true },
+    server: { middlewareMode: true, hmr: false, ws: false, watch: null },
+  });
+  const runner = createServerModuleRunner(server.environments.ssr, { hmr: false });
+  const load = (name) => runner.import(path.join(root, "test/helpers", name));
+  return { fuzz: await load("inspect-fuzz.ts"), ...(await load("inspect-readers.ts")) };
 }
 
 /** Finds of this child, so that each is made small and kept once. */
@@ -42,8 +50,7 @@ else await watch();
 
 /** The child: case after case, each told before it begins. */
 async function runCases() {
-  const fuzz = await helper("inspect-fuzz.ts");
-  const { READERS } = await helper("inspect-readers.ts");
+  const { fuzz, READERS } = await helpers();
   const collected = fuzz.collectedCorpus();
   const corpora = [await fuzz.ownCorpus(), ...(collected === undefined ? [] : [collected])];
   const names = options.readers?.split(",") ?? Object.keys(READERS);
@@ -52,8 +59,9 @@ async function runCases() {
     const { corpus, file } = fuzz.damagedFile(corpora, seed, index);
     for (const reader of names) {
       await tell({ index, reader });
-      const error = await failure(READERS[reader], file);
-      if (error !== undefined) await find({ fuzz, read: READERS[reader], reader, error, file, corpus, index });
+      const read = READERS[reader];
+      const error = await fuzz.failureOf(read, file);
+      if (error !== undefined) await find(fuzz, { corpus, file, index, reader, read, error });
     }
     // The peak so far, so that a reader which takes much and gives it back is seen too.
     if (process.resourceUsage().maxRSS * 1024 > RESIDENT_BYTES_MAX) {
@@ -63,30 +71,12 @@ async function runCases() {
   }
 }
 
-/** The error's words and where it came from; numbers in them differ from file to file. */
-async function failure(read, file) {
-  try {
-    await read(file);
-    return undefined;
-  } catch (error) {
-    const lines = String(error?.stack ?? error).split("\n");
-    const frames = lines.filter((line) => /^\s+at .*\/(src|test)\//.test(line)).slice(0, ERROR_LINES);
-    const places = frames.map((line) => line.replace(/^.*\/((?:src|test)\/[^:)]+):(\d+).*$/, "$1:$2"));
-    return `${error?.name}: ${String(error?.message).replaceAll(/\d+/g, "N").slice(0, 200)} at ${places.join(", ")}`;
-  }
-}
-
-async function find({ fuzz, read, reader, error, file, corpus, index }) {
+async function find(fuzz, what) {
+  const { reader, error, index } = what;
   if (known.has(`${reader} ${error}`)) return tell({ again: error });
   known.add(`${reader} ${error}`);
-  let kept = "not kept";
-  if (!options.dry) {
-    const whole =
-      corpus.name === "own" ? await fuzz.smallest(file, async (some) => (await failure(read, some)) === error) : file;
-    const made = { seed, index, sha256: fuzz.sha256(file) };
-    kept = fuzz.keepSeed({ reader, error, ...(corpus.name === "own" ? {} : { made }) }, whole, corpus.name);
-  }
-  await tell({ find: error, reader, index, kept: path.relative(root, kept) });
+  const kept = options.dry ? "not kept" : path.relative(root, await fuzz.keepFind({ ...what, seed }));
+  await tell({ find: error, reader, index, kept });
 }
 
 function tell(message) {

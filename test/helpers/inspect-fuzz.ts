@@ -12,7 +12,7 @@ import { baseOf, mutate, type Base } from "./inspect-mutate.ts";
 
 /** Binlogs that other tools collected; not part of this package, and no piece of them goes into a seed. */
 export const COLLECTED_FOLDER = fileURLToPath(new URL("../../../shared/binlogs", import.meta.url));
-export const SEEDS_FOLDER = fileURLToPath(new URL("../fuzz-seeds", import.meta.url));
+const SEEDS_FOLDER = fileURLToPath(new URL("../fuzz-seeds", import.meta.url));
 const OWN_FOLDER = path.join(path.dirname(serversFolder()), "fuzz-binlogs");
 
 /** Files that are damaged, and whose pieces are mixed: those that our own servers wrote apart from those of others. */
@@ -85,8 +85,44 @@ export function damagedFile(corpora: readonly Corpus[], seed: number, index: num
   return { corpus, file: mutate(base, corpus.bases, prng) };
 }
 
+const FRAMES = 4;
+
+/** Why the reader did not survive: the error's words and where it came from. Numbers in them differ from file to file. Undefined when it did. */
+export async function failureOf(read: (file: Buffer) => Promise<void>, file: Buffer): Promise<string | undefined> {
+  try {
+    await read(file);
+    return undefined;
+  } catch (error) {
+    const { name, message, stack = "" } = error instanceof Error ? error : new Error(String(error));
+    const places = [...stack.matchAll(/^\s+at .*\/((?:src|test)\/[^:)]+):(\d+)/gm)].slice(0, FRAMES);
+    return `${name}: ${message.replaceAll(/\d+/g, "N").slice(0, 200)} at ${places.map(([, at, line]) => `${at}:${line}`).join(", ")}`;
+  }
+}
+
+export interface Find {
+  corpus: Corpus;
+  file: Buffer;
+  seed: number;
+  index: number;
+  reader: string;
+  read: (file: Buffer) => Promise<void>;
+  error: string;
+}
+
+/** Keeps what a test is to read again, as small as it gets. @returns where */
+export async function keepFind({ corpus, file, seed, index, reader, read, error }: Find): Promise<string> {
+  if (corpus.name === "own") {
+    return keepSeed(
+      { reader, error },
+      await smallest(file, async (some) => (await failureOf(read, some)) === error),
+      "own",
+    );
+  }
+  return keepSeed({ reader, error, made: { seed, index, sha256: sha256(file) } }, file, corpus.name);
+}
+
 /** Events are left out as long as the reader still fails with the same words. */
-export async function smallest(file: Buffer, failsAlike: (file: Buffer) => Promise<boolean>): Promise<Buffer> {
+async function smallest(file: Buffer, failsAlike: (file: Buffer) => Promise<boolean>): Promise<Buffer> {
   const parsed = baseOf("", file);
   if (parsed === undefined) return file;
   let events = [...parsed.events];
@@ -104,7 +140,7 @@ export async function smallest(file: Buffer, failsAlike: (file: Buffer) => Promi
   return joined(events, rest);
 }
 
-export function keepSeed(seed: Omit<Seed, "file">, file: Buffer, corpus: Corpus["name"]): string {
+function keepSeed(seed: Omit<Seed, "file">, file: Buffer, corpus: Corpus["name"]): string {
   const whole: Seed =
     corpus === "own"
       ? { reader: seed.reader, error: seed.error, file: gzipSync(file, { level: 9 }).toString("base64") }
@@ -130,6 +166,6 @@ export function fileOf(seed: Seed, collected: Corpus | undefined): Buffer | unde
   return sha256(file) === seed.made.sha256 ? file : undefined;
 }
 
-export function sha256(file: Buffer): string {
+function sha256(file: Buffer): string {
   return createHash("sha256").update(file).digest("hex");
 }

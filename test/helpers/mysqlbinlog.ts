@@ -45,7 +45,7 @@ const LABELS: Readonly<Record<string, string>> = {
 };
 
 /** The tools call events of both versions the same, and GTIDs with and without tag. */
-export function foldedName(name: string): string {
+function foldedName(name: string): string {
   return name.replace(/_v1$/, "").replace(/^Gtid_tagged_log_event$/, "Gtid");
 }
 
