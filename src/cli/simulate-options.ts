@@ -46,7 +46,10 @@ export function gridOf(flags: GridFlags): Grid {
       text === "preserve" || text === "relaxed" ? text : undefined,
     ),
     packing,
-    dependency: flags.dependency === "low-water-mark" ? "low-water-mark" : "graph",
+    dependency:
+      listOf("--dependency", flags.dependency ?? "graph", (text) =>
+        text === "graph" || text === "low-water-mark" ? text : undefined,
+      )[0] ?? "graph",
     limits: { packBytesMax: packBytes, packRowsMax: packRows, packMsMax: packTime, writesetHistory },
     native: flags.native === true,
   };

@@ -230,6 +230,7 @@ export class Cell {
       if (arrived !== undefined) {
         this.#trigger = this.#path.add("feed", this.#feedCause, [arrived], this.#machine.nowUs);
         this.#ended(this.#trigger);
+        this.#feedCause = this.#trigger;
       }
       for (const effect of effects) this.#carryOut(effect);
     }

@@ -1,4 +1,3 @@
-import { assert } from "../base/assert.ts";
 import type { SimulatedTransaction } from "./simulated-transaction.ts";
 
 /** What a stretch of the path is: the feed brings a transaction, a run is executed, or committed. */
@@ -12,8 +11,6 @@ export interface PathNode {
   beginUs: number;
   /** 0: not ended. */
   endUs: number;
-  /** Counted into the report already; nothing before it is remembered. */
-  isFolded: boolean;
 }
 
 /** What holds everybody up, by its part of the whole time. */
@@ -59,6 +56,10 @@ export class CriticalPath {
   #last: PathNode | undefined;
   /** Transactions, since the path was last looked at. */
   #added = 0;
+  /** Up to this moment the path's time is counted, each of it once, whichever path it was then. */
+  #countedUs = 0;
+  /** What others may have as their cause. */
+  #remembered: PathNode[] = [];
   readonly #kinds = { feed: 0, execute: 0, commit: 0 };
   readonly #dependencies = { waits: 0, seconds: 0 };
   readonly #transactions = new Map<string, Tally>();
@@ -73,7 +74,9 @@ export class CriticalPath {
   ): PathNode {
     this.#added += transactions.length;
     if (this.#added >= REMEMBERED_MAX / 2) this.#forget((transactions[0]?.scheduler.ordinal ?? 0) - REMEMBERED_MAX);
-    return { kind, cause, transactions, beginUs, endUs: 0, isFolded: false };
+    const node = { kind, cause, transactions, beginUs, endUs: 0 };
+    this.#remembered.push(node);
+    return node;
   }
 
   committed(node: PathNode): void {
@@ -81,7 +84,7 @@ export class CriticalPath {
   }
 
   report(): CriticalPathReport {
-    for (let node = this.#last; node !== undefined && !node.isFolded; node = node.cause) this.#fold(node);
+    this.#countFrom(this.#last);
     const seconds = this.#kinds.feed + this.#kinds.execute + this.#kinds.commit;
     const told = (tallies: Map<string, Tally>): (PathPart & Tally)[] =>
       heaviest(tallies, TOLD_MAX).map(([name, tally]) => ({
@@ -114,22 +117,24 @@ export class CriticalPath {
   #forget(before: number): void {
     this.#added = 0;
     let node = this.#last;
-    while (node?.cause !== undefined && (node.cause.transactions[0]?.scheduler.ordinal ?? 0) >= before)
-      node = node.cause;
-    for (let old = node?.cause; old !== undefined && !old.isFolded;) {
-      const { cause } = old;
-      this.#fold(old);
-      // Its end is still needed, what was before it is not.
-      old.cause = undefined;
-      old = cause;
-    }
+    while (node !== undefined && (node.transactions[0]?.scheduler.ordinal ?? 0) >= before) node = node.cause;
+    this.#countFrom(node);
+    // Other paths may never meet this one: two workers that are never idle.
+    this.#remembered = this.#remembered.filter((old) => {
+      const isCounted = old.endUs > 0 && old.endUs <= this.#countedUs;
+      if (isCounted) old.cause = undefined;
+      return !isCounted;
+    });
   }
 
-  #fold(node: PathNode): void {
-    assert(!node.isFolded, "a stretch is counted once");
-    node.isFolded = true;
+  #countFrom(node: PathNode | undefined): void {
+    for (let old = node; old !== undefined && old.endUs > this.#countedUs; old = old.cause) this.#count(old);
+    this.#countedUs = Math.max(this.#countedUs, node?.endUs ?? 0);
+  }
+
+  #count(node: PathNode): void {
     const { kind, cause, transactions } = node;
-    const us = Math.max(0, node.endUs - (cause?.endUs ?? 0));
+    const us = Math.max(0, node.endUs - Math.max(cause?.endUs ?? 0, this.#countedUs));
     this.#kinds[kind] += us / 1e6;
     const [first] = transactions;
     if (first === undefined || kind === "feed") return;

@@ -60,6 +60,7 @@ test.each([
   [{ policies: "writesets" }, "--policies"],
   [{ packing: "maybe" }, "--packing"],
   [{ commitOrder: "any" }, "--commit-order"],
+  [{ dependency: "tree" }, "--dependency"],
   [{ policies: "optimistic", commitOrder: "relaxed" }, "optimistic"],
 ])("%j is refused", (flags, words) => {
   expect(() => gridOf(flags)).toThrow(words);
