@@ -48,11 +48,15 @@ const known = new Set();
 if (options.child) await runCases();
 else await watch();
 
+async function corporaOf(fuzz) {
+  const collected = fuzz.collectedCorpus();
+  return [await fuzz.ownCorpus(), ...(collected === undefined ? [] : [collected])];
+}
+
 /** The child: case after case, each told before it begins. */
 async function runCases() {
   const { fuzz, READERS } = await helpers();
-  const collected = fuzz.collectedCorpus();
-  const corpora = [await fuzz.ownCorpus(), ...(collected === undefined ? [] : [collected])];
+  const corpora = await corporaOf(fuzz);
   const names = options.readers?.split(",") ?? Object.keys(READERS);
   for (let index = Number(options.from); ; index++) {
     await tell({ index, reader: "" });
@@ -79,6 +83,15 @@ async function find(fuzz, what) {
   await tell({ find: error, reader, index, kept });
 }
 
+/** What ended the child is kept by its parent. */
+async function keepLost({ reader, index, error }) {
+  if (options.dry) return;
+  const { fuzz } = await helpers();
+  const { corpus, file } = fuzz.damagedFile(await corporaOf(fuzz), seed, index);
+  const kept = await fuzz.keepFind({ corpus, file, seed, index, reader, read: undefined, error });
+  say(`fuzz: kept in ${path.relative(root, kept)}`);
+}
+
 function tell(message) {
   return new Promise((resolve) => process.send(message, resolve));
 }
@@ -97,7 +110,7 @@ async function watch() {
       toldAtMs = Date.now();
       say(`fuzz: seed ${seed}, file ${index}, ${totals.finds.length} finds`);
     });
-    if (last < from) {
+    if (last < from && Date.now() < end) {
       say("fuzz: no file could be read");
       process.exit(2);
     }
@@ -117,12 +130,14 @@ function child(from, end, totals, onCase) {
   let at = { index: from - 1, reader: "" };
   let beganCpuMs = 0;
   let ending = false;
+  let lost;
   const found = (what) => {
     totals.finds.push(what);
     say(`fuzz: ${JSON.stringify(what)}`);
   };
   reading.on("message", (message) => {
     if (message.find !== undefined || message.grown !== undefined) found(message);
+    if (message.grown !== undefined) lost = { ...message, error: "takes more than 500 MB" };
     if (message.index === undefined) return;
     if (message.index > at.index) onCase(message.index);
     at = message;
@@ -132,6 +147,7 @@ function child(from, end, totals, onCase) {
     // By its own time on the processor: others may keep it waiting.
     if (at.index >= from && cpuMs(reading.pid) - beganCpuMs > HANG_MS) {
       found({ hang: at.reader, index: at.index, seed });
+      lost = { ...at, error: `does not come back, file ${seed}/${at.index}` };
       ending = true;
       reading.kill("SIGKILL");
     } else if (Date.now() > end) {
@@ -142,8 +158,18 @@ function child(from, end, totals, onCase) {
   return new Promise((resolve) => {
     reading.once("exit", (code, signal) => {
       clearInterval(timer);
-      if (!ending && code !== 0) found({ died: signal ?? code, reader: at.reader, index: at.index, seed });
-      resolve(at.index);
+      if (!ending && code !== 0) {
+        found({ died: signal ?? code, reader: at.reader, index: at.index, seed });
+        lost = { ...at, error: `ends the process with ${signal ?? code}, file ${seed}/${at.index}` };
+      }
+      const kept = lost === undefined || at.reader === "" ? Promise.resolve() : keepLost(lost);
+      kept.then(
+        () => resolve(at.index),
+        (error) => {
+          say(`fuzz: not kept: ${error.message}`);
+          resolve(at.index);
+        },
+      );
     });
   });
 }

@@ -105,13 +105,15 @@ export interface Find {
   seed: number;
   index: number;
   reader: string;
-  read: (file: Buffer) => Promise<void>;
+  /** Undefined when it cannot be asked again: it did not come back. */
+  read: ((file: Buffer) => Promise<void>) | undefined;
   error: string;
 }
 
 /** Keeps what a test is to read again, as small as it gets. @returns where */
 export async function keepFind({ corpus, file, seed, index, reader, read, error }: Find): Promise<string> {
-  if (corpus.name === "own") {
+  if (corpus.name === "own" && read === undefined) return keepSeed({ reader, error }, file, "own");
+  if (corpus.name === "own" && read !== undefined) {
     return keepSeed(
       { reader, error },
       await smallest(file, async (some) => (await failureOf(read, some)) === error),
