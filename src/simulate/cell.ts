@@ -1,8 +1,9 @@
 import { assert } from "../base/assert.ts";
-import { POLICIES, type PolicyName } from "../schedule/policies/policies.ts";
+import { POLICIES } from "../schedule/policies/policies.ts";
 import type { Policy } from "../schedule/policy.ts";
 import { createScheduler, type SchedulerState, step } from "../schedule/scheduler.ts";
 import type { Run, SchedulerEffect, SchedulerInput } from "../schedule/scheduler-types.ts";
+import type { CellOptions, Moment } from "./cell-options.ts";
 import { type CellResult, timesOf } from "./cell-result.ts";
 import type { CostModel } from "./cost-model.ts";
 import { CriticalPath, type PathNode } from "./critical-path.ts";
@@ -13,6 +14,7 @@ import { LogDevice, Machine } from "./machine.ts";
 import { CostSheet, type SimulatedTransaction, type TransactionCosts } from "./simulated-transaction.ts";
 import { type SessionRun, TargetSession } from "./target-session.ts";
 
+export type { CellOptions, Moment } from "./cell-options.ts";
 export type { CellResult, Waits } from "./cell-result.ts";
 
 /** As `src/engine/coordinator.ts` has them. */
@@ -29,26 +31,6 @@ const LOCK_BREAK_AFTER_US = 10_000;
 const RETRIES_MAX = 10;
 /** As `src/relay/file-events.ts`: so many bytes are read from the relay log at once, and offered without looking up while there is room. */
 const BATCH_BYTES = 256 * 1024;
-
-export type Moment = "execute" | "executed" | "commit" | "committed" | "roll back";
-
-export interface CellOptions {
-  policy: PolicyName;
-  workers: number;
-  commitOrder: "preserve" | "relaxed";
-  dependency?: "graph" | "low-water-mark";
-  /** 1: nothing is packed. */
-  packTransactionsMax: number;
-  packBytesMax?: number;
-  packRowsMax?: number;
-  packMsMax?: number;
-  /** Of the writeset policies. */
-  writesetHistory?: number;
-  /** Answers in place of a policy made here: several cells can ask one for the transaction at hand. */
-  answers?: Policy;
-  /** Is told what workers do, as the engine sees it. */
-  onMoment?: (atUs: number, worker: number, what: Moment, run: Run) => void;
-}
 
 /** A transaction above the low-water mark. */
 interface Held {

@@ -3,8 +3,7 @@ import type { CostModel } from "./cost-model.ts";
 import type { CriticalPathReport } from "./critical-path.ts";
 import type { LagReport } from "./lag-curve.ts";
 
-export type { CriticalPathReport, PathKind, PathPart } from "./critical-path.ts";
-export type { LagPoint, LagReport } from "./lag-curve.ts";
+export type { PathPart } from "./critical-path.ts";
 export type { Waits } from "./cell.ts";
 
 /** One setting and what it would do. */
