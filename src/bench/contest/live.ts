@@ -161,10 +161,13 @@ async function replicate<T>(
       caughtUp: async () => void (await arrival(Date.now())),
     });
     const drivenMs = performance.now();
+    await arrival(Date.now());
+    const catchUpSeconds = (performance.now() - drivenMs) / 1000;
+    // The heart beats on until then: else its last beat would only get older, and the curve would never come down.
+    await arrival(Date.now());
     beating = false;
     await arrival(await heartbeat.stop());
     await replica.reached(await positionOf(source));
-    const catchUpSeconds = (performance.now() - drivenMs) / 1000;
     const cpuAfter = [cpuSecondsOf(source.pid), cpuSecondsOf(target.pid), engineCpu(replica)] as const;
     isSampling = false;
     const lag = await sampler.stop();

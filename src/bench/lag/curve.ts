@@ -7,7 +7,6 @@ export interface Curve {
 /** What becomes of several values in one step: of a lag its peak, of a load its mean. */
 export type Combine = "max" | "mean";
 
-const STEP_SECONDS = 0.25;
 const STEPS_MAX = 512;
 
 interface Step {
@@ -27,7 +26,7 @@ export class BoundedCurve {
   #stepSeconds: number;
   #steps: (Step | undefined)[] = [];
 
-  constructor(combine: Combine, { stepSeconds = STEP_SECONDS, stepsMax = STEPS_MAX } = {}) {
+  constructor(combine: Combine, { stepSeconds, stepsMax = STEPS_MAX }: { stepSeconds: number; stepsMax?: number }) {
     this.#combine = combine;
     this.#stepSeconds = stepSeconds;
     this.#stepsMax = stepsMax;

@@ -29,18 +29,22 @@ export interface LagFigures {
   curve: Curve;
 }
 
-const SAMPLE_MS = 100;
+/** No divisor of the heartbeat's interval and none of its neighbours: else both would go in step, and every look would find a beat of the same age. */
+const SAMPLE_MS = 73;
 /** SHOW REPLICA STATUS is not free, and what it shows has whole seconds. */
 const REPORTED_MS = 250;
+/** Long enough that each step has a look in it, also on a machine that is busy. */
+const HEARTBEAT_STEP_SECONDS = 0.25;
+const REPORTED_STEP_SECONDS = 0.5;
 
-/** Looks at a replica every 100 ms from `begin` on. Memory is bounded, however long it looks. */
+/** Looks at a replica every 73 ms from `begin` on. Memory is bounded, however long it looks. */
 export class LagSampler {
   readonly #sources: LagSources;
   readonly #session: Session;
   readonly #ended = new AbortController();
-  readonly #heartbeat = new Figures();
-  readonly #reported = new Figures();
-  readonly #cpu = new BoundedCurve("mean");
+  readonly #heartbeat = new Figures(HEARTBEAT_STEP_SECONDS);
+  readonly #reported = new Figures(REPORTED_STEP_SECONDS);
+  readonly #cpu = new BoundedCurve("mean", { stepSeconds: REPORTED_STEP_SECONDS });
   readonly #sampling: Promise<void>;
   #beginMs: number | undefined;
   /** When the newest heartbeat that was seen on the target was written. */
@@ -104,10 +108,14 @@ export class LagSampler {
 
 /** Mean over time is the mean of samples, which come at even intervals. */
 class Figures {
-  readonly #curve = new BoundedCurve("max");
+  readonly #curve: BoundedCurve;
   #sum = 0;
   #count = 0;
   #max = 0;
+
+  constructor(stepSeconds: number) {
+    this.#curve = new BoundedCurve("max", { stepSeconds });
+  }
 
   add(seconds: number, value: number): void {
     this.#curve.add(seconds, value);

@@ -1,9 +1,10 @@
+import { ReplicationError } from "../../base/error.ts";
 import { Contest, type ContestOptions } from "../contest/contest.ts";
 import { inTurn } from "../predict/measure.ts";
 import { round } from "../units.ts";
 import { environmentNow, MachineWatch } from "./machine.ts";
 import { FORMAT, type ScenarioResult } from "./result.ts";
-import type { Cell, CellResult, Measurement, Scale, Scenario } from "./scenario.ts";
+import type { Cell, CellResult, Group, Measurement, Plan, Scale, Scenario } from "./scenario.ts";
 import { summaryOf, warningsOf } from "./summary.ts";
 
 export interface RunOptions extends Omit<ContestOptions, "serverOptions"> {
@@ -11,6 +12,8 @@ export interface RunOptions extends Omit<ContestOptions, "serverOptions"> {
   seed: number;
   /** How often each cell is measured. */
   repeat: number;
+  /** Names of the only cells that are measured; all when not given. */
+  only?: readonly string[];
 }
 
 /** Measures every cell of a scenario, on fresh servers that are gone afterwards. */
@@ -19,7 +22,7 @@ export function runScenario(scenario: Scenario, options: RunOptions): Promise<Sc
   const { serverOptions = [] } = scenario;
   const startedAt = new Date();
   const startMs = performance.now();
-  const plan = scenario.plan({ scale, server, seed });
+  const plan = select(scenario.plan({ scale, server, seed }), options.only);
   const total = plan.groups.reduce((sum, group) => sum + group.cells.length * repeat, 0);
   const cells = new Map(
     plan.groups.flatMap((group) => group.cells.map((cell): [Cell, CellResult] => [cell, emptyResult(cell)])),
@@ -64,6 +67,23 @@ export function runScenario(scenario: Scenario, options: RunOptions): Promise<Sc
       warnings: warningsOf(scenario.metrics, results),
     };
   });
+}
+
+/** @throws ReplicationError CONFIG when a name is no cell's */
+function select(plan: Plan, only: readonly string[] | undefined): Plan {
+  if (only === undefined) return plan;
+  const names = plan.groups.flatMap((group) => group.cells.map((cell) => cell.name));
+  const unknown = only.find((name) => !names.includes(name));
+  if (unknown !== undefined) {
+    throw new ReplicationError("CONFIG", `there is no cell called ${unknown}`, {
+      hint: `choose from ${names.join(", ")}`,
+    });
+  }
+  const groups = plan.groups.map((group): Group => ({
+    cells: group.cells.filter((cell) => only.includes(cell.name)),
+    play: (contest, measureAll) => group.play(contest, measureAll),
+  }));
+  return { ...plan, groups: groups.filter((group) => group.cells.length > 0) };
 }
 
 const emptyResult = ({ name, settings }: Cell): CellResult => ({

@@ -23,10 +23,16 @@ export function relativeSpread({ min, median: middle, max }: Spread, { resolutio
 /** From here on the machine is told to be the limit. */
 const BUSY = 0.95;
 const SPREAD = 0.2;
+const LISTED_MAX = 6;
 
 /** What makes figures less than they seem: the machine, the source, runs that differ, tables that differ. */
 export function warningsOf(metrics: readonly Metric[], cells: readonly CellResult[]): string[] {
   const which = (holds: (cell: CellResult) => boolean): string[] => cells.filter(holds).map((cell) => cell.name);
+  const listed = (names: readonly string[]): string => {
+    if (names.length === cells.length && names.length > 1) return "every cell";
+    const shown = names.slice(0, LISTED_MAX).join(", ");
+    return names.length > LISTED_MAX ? `${shown} and ${names.length - LISTED_MAX} more` : shown;
+  };
   const [main] = metrics;
   const busy = which((cell) => cell.runs.some((run) => run.machineBusy >= BUSY));
   const source = which((cell) => cell.runs.some((run) => run.isSourceLimit));
@@ -51,11 +57,4 @@ export function warningsOf(metrics: readonly Metric[], cells: readonly CellResul
         ]
       : []),
   ];
-}
-
-const LISTED_MAX = 6;
-
-function listed(names: readonly string[]): string {
-  const shown = names.slice(0, LISTED_MAX).join(", ");
-  return names.length > LISTED_MAX ? `${shown} and ${names.length - LISTED_MAX} more` : shown;
 }

@@ -6,11 +6,20 @@ import { formatResult, resultPage } from "../../../bench/scenario/report.ts";
 import { runScenario } from "../../../bench/scenario/run.ts";
 import { SCALES, type Scale } from "../../../bench/scenario/scenario.ts";
 import { exitOnSignals } from "../../../bench/temporary-folder.ts";
-import { type ContestFlags, contestOptions, engineTask, EXIT_CODE_HELP, positive, tellProgress } from "./values.ts";
+import {
+  type ContestFlags,
+  contestOptions,
+  engineTask,
+  EXIT_CODE_HELP,
+  list,
+  positive,
+  tellProgress,
+} from "./values.ts";
 
 interface RunFlags extends ContestFlags {
   scale: Scale;
   repeat: number;
+  cells?: string[];
   out: string;
 }
 
@@ -27,6 +36,7 @@ export function runCommand(): Command {
         .default("small"),
     )
     .option("--repeat <number>", "measure every cell so often, forwards and backwards in turn", positive, 1)
+    .option("--cells <list>", "only these cells of its grid, such as native-6,abreast-6", list)
     .option("--out <folder>", "NAME.json and NAME.html go there", "bench-results")
     .addHelpText("after", EXIT_CODE_HELP)
     .action(async (name: string, flags: RunFlags) => {
@@ -39,6 +49,7 @@ export function runCommand(): Command {
         scale: flags.scale,
         seed: flags.seed,
         repeat: flags.repeat,
+        ...(flags.cells === undefined ? {} : { only: flags.cells }),
         keep: flags.keep === true,
         engineTask,
         onProgress: tellProgress,
