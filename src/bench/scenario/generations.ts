@@ -42,7 +42,7 @@ const { lagMean, lagMax, reportedMean, catchUp, tps, qps, applied, replicaCpu } 
 export const generations: Scenario = {
   name: "generations",
   describe: "single, database, logical-clock, writeset, writeset-session, optimistic: lag with 1 schema and with 10",
-  minutesSmall: 6,
+  minutesSmall: 5,
   metrics: [lagMean, lagMax, reportedMean, catchUp, tps, qps, applied, replicaCpu],
 
   plan({ scale, server, seed }) {

@@ -38,7 +38,7 @@ const { seconds, speed, targetCpu } = BACKLOG_METRICS;
 export const tracking: Scenario = {
   name: "tracking",
   describe: "commit-order, writeset and writeset-session: replay speed by the number of clients that wrote the backlog",
-  minutesSmall: 4,
+  minutesSmall: 3,
   serverOptions: ["--max-connections=600"],
   metrics: [speed, seconds, targetCpu],
 

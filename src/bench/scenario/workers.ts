@@ -46,7 +46,7 @@ const { lagMean, lagMax, reportedMean, catchUp, tps, qps, sourceCpu, replicaCpu 
 export const workers: Scenario = {
   name: "workers",
   describe: "lag over time under sysbench's oltp_read_write, by the number of workers",
-  minutesSmall: 5,
+  minutesSmall: 4,
   metrics: [lagMean, lagMax, reportedMean, catchUp, tps, qps, sourceCpu, replicaCpu],
 
   plan({ scale, server, seed }) {
