@@ -32,23 +32,37 @@ export interface TransactionCosts {
   kb: number;
 }
 
-/** Looks a transaction's costs up. Many cells ask for the same one, one after the other. */
+/** Looks a transaction's costs up. Many cells ask for the same one; what is known is kept until it is forgotten. */
 export class CostSheet {
   readonly costs: CostModel;
-  #last: SimulatedTransaction | undefined;
-  #known: TransactionCosts = { engineUs: 0, writesetUs: 0, targetUs: 0, kb: 0 };
+  /** From one ordinal on. */
+  #known: { transaction: SimulatedTransaction; costs: TransactionCosts }[] = [];
+  #first = 0;
 
   constructor(costs: CostModel) {
     this.costs = costs;
   }
 
   of(transaction: SimulatedTransaction): TransactionCosts {
-    if (this.#last === transaction) return this.#known;
+    const { ordinal } = transaction.scheduler;
+    if (this.#known.length === 0) this.#first = ordinal;
+    const at = ordinal - this.#first;
+    const known = this.#known[at];
+    if (known?.transaction === transaction) return known.costs;
+    const costs = this.#costsOf(transaction);
+    if (at === this.#known.length) this.#known.push({ transaction, costs });
+    return costs;
+  }
+
+  forget(): void {
+    this.#known = [];
+  }
+
+  #costsOf(transaction: SimulatedTransaction): TransactionCosts {
     const { engine, target } = this.costs;
     const { bytes, rows, barrier } = transaction.scheduler;
     const kb = bytes / 1024;
-    this.#last = transaction;
-    this.#known = {
+    return {
       engineUs: engine.transactionUs + kb * engine.kbUs,
       writesetUs: rows * engine.writesetRowUs,
       targetUs:
@@ -58,7 +72,6 @@ export class CostSheet {
         (barrier && rows === 0 ? (transaction.executionUs ?? target.statementUs) : 0),
       kb,
     };
-    return this.#known;
   }
 }
 
