@@ -8,7 +8,7 @@ import type { SbtestOptions } from "../workload/sbtest.ts";
 import { byName, overTime } from "./charts.ts";
 import { abreast, abreastUnpacked, commitOrderSource } from "./contenders.ts";
 import { LIVE_METRICS, liveMeasurement } from "./live-cell.ts";
-import type { Cell, Group, Scale, Scenario } from "./scenario.ts";
+import type { Cell, CellResult, Group, Scale, Scenario } from "./scenario.ts";
 
 interface Layout {
   name: string;
@@ -94,7 +94,7 @@ export const generations: Scenario = {
 
   charts: (cells) => [
     ...byName(
-      cells,
+      cells.toSorted((a, b) => ageOf(a) - ageOf(b)),
       { x: "generation", line: ({ who, layout }) => `${who}, ${layout}`, metric: "lagMean" },
       {
         title: "Mean lag by generation",
@@ -104,13 +104,27 @@ export const generations: Scenario = {
     ),
     ...[...new Set(cells.map((cell) => cell.settings["layout"]))].flatMap((layout) =>
       overTime(
-        cells.filter((cell) => cell.settings["layout"] === layout),
+        cells
+          .filter((cell) => cell.settings["layout"] === layout)
+          .map((cell) => ({ ...cell, name: `${cell.settings["who"]} ${cell.settings["generation"]}` })),
         "lag",
         { title: `Lag over time: ${layout}` },
       ),
     ),
   ],
 };
+
+/** From the oldest to the newest. */
+const GENERATIONS = [
+  "single",
+  "database",
+  "logical-clock",
+  "writeset",
+  "writeset-session",
+  "optimistic",
+  "as installed",
+];
+const ageOf = ({ settings }: CellResult): number => GENERATIONS.indexOf(String(settings["generation"]));
 
 interface Way {
   who: "native" | "Abreast";

@@ -21,7 +21,7 @@ export interface ScenarioResult {
   environment: Environment;
   /** Sizes of data and load. */
   load: Record<string, string | number>;
-  /** As the servers themselves had them, of the first cell. */
+  /** As the servers themselves had them; `1 or 25000` where cells differ. */
   settings: { source: Record<string, string>; target: Record<string, string> };
   metrics: Metric[];
   cells: CellResult[];

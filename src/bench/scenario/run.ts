@@ -27,7 +27,8 @@ export function runScenario(scenario: Scenario, options: RunOptions): Promise<Sc
   const cells = new Map(
     plan.groups.flatMap((group) => group.cells.map((cell): [Cell, CellResult] => [cell, emptyResult(cell)])),
   );
-  let first: Measurement | undefined;
+  let serverVersion = "";
+  const settings: Measurement["settings"][] = [];
   let done = 0;
   return Contest.hold({ ...options, serverOptions }, async (contest) => {
     for (const group of plan.groups) {
@@ -39,7 +40,8 @@ export function runScenario(scenario: Scenario, options: RunOptions): Promise<Sc
           const measurement = await measure(cell).finally(() => {
             machineBusy = watch.end();
           });
-          first ??= measurement;
+          ({ serverVersion } = measurement);
+          settings.push(measurement.settings);
           const result = cells.get(cell);
           if (result !== undefined) addRun(result, measurement, machineBusy);
         }
@@ -53,7 +55,7 @@ export function runScenario(scenario: Scenario, options: RunOptions): Promise<Sc
       describe: scenario.describe,
       scale,
       server,
-      serverVersion: first?.serverVersion ?? "",
+      serverVersion,
       durability,
       repeat,
       seed,
@@ -61,7 +63,10 @@ export function runScenario(scenario: Scenario, options: RunOptions): Promise<Sc
       seconds: round((performance.now() - startMs) / 1000, 1),
       environment: environmentNow(),
       load: { ...plan.load },
-      settings: { source: { ...first?.settings.source }, target: { ...first?.settings.target } },
+      settings: {
+        source: joined(settings.map((each) => each.source)),
+        target: joined(settings.map((each) => each.target)),
+      },
       metrics: [...scenario.metrics],
       cells: results,
       warnings: warningsOf(scenario.metrics, results),
@@ -84,6 +89,14 @@ function select(plan: Plan, only: readonly string[] | undefined): Plan {
     play: (contest, measureAll) => group.play(contest, measureAll),
   }));
   return { ...plan, groups: groups.filter((group) => group.cells.length > 0) };
+}
+
+/** A setting that cells do not have in common has all its values: `1 or 25000`. */
+function joined(settings: readonly Readonly<Record<string, string>>[]): Record<string, string> {
+  const names = [...new Set(settings.flatMap((each) => Object.keys(each)))];
+  return Object.fromEntries(
+    names.map((name) => [name, [...new Set(settings.flatMap((each) => each[name] ?? []))].join(" or ")]),
+  );
 }
 
 const emptyResult = ({ name, settings }: Cell): CellResult => ({
