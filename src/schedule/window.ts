@@ -21,6 +21,9 @@ export interface Entry {
   mark: number;
 }
 
+/** Of all entries, how many may be below the low-water mark: one in so many. */
+const PASSED_PART = 8;
+
 /**
  * The transactions above the low-water mark, and which of them could begin. Each knows how many of its dependencies are missing, and each tells those that depend on it
  * when it commits: so a commit costs as much as it has dependents, however many others wait.
@@ -34,8 +37,10 @@ export class Window {
   pendingBytes = 0;
   pendingRows = 0;
   readonly #oneBound: boolean;
-  /** `entries[i]` has ordinal `lowWater + 1 + i`. */
+  /** `entries[passed + i]` has ordinal `lowWater + 1 + i`. */
   readonly #entries: Entry[] = [];
+  /** Entries below the low-water mark, which go when they are some: moving the others for each would cost as much as all the rest. */
+  #passed = 0;
   /** Ascending. */
   readonly #ready: number[] = [];
   #lastBarrier = 0;
@@ -52,11 +57,11 @@ export class Window {
 
   /** How many are above the low-water mark. */
   get size(): number {
-    return this.#entries.length;
+    return this.#entries.length - this.#passed;
   }
 
   get last(): number {
-    return this.lowWater + this.#entries.length;
+    return this.lowWater + this.size;
   }
 
   has(ordinal: number): boolean {
@@ -64,7 +69,7 @@ export class Window {
   }
 
   at(ordinal: number): Entry {
-    const entry = this.#entries[ordinal - this.lowWater - 1];
+    const entry = this.#entries[this.#passed + ordinal - this.lowWater - 1];
     assert(entry !== undefined, "the window has this transaction");
     return entry;
   }
@@ -159,12 +164,18 @@ export class Window {
 
   /** Moves the low-water mark over what is committed. @returns whether it moved */
   advance(): boolean {
-    let done = 0;
-    while (this.#entries[done]?.phase === "committed") done++;
-    if (done === 0) return false;
-    this.lowWater += done;
-    for (const passed of this.#entries.splice(0, done)) {
-      for (const other of passed.lowWaterDependents) if (other > this.lowWater) this.#noteReady(this.at(other));
+    const first = this.#passed;
+    while (this.#entries[this.#passed]?.phase === "committed") this.#passed++;
+    if (this.#passed === first) return false;
+    this.lowWater += this.#passed - first;
+    for (let at = first; at < this.#passed; at++) {
+      for (const other of this.#entries[at]?.lowWaterDependents ?? []) {
+        if (other > this.lowWater) this.#noteReady(this.at(other));
+      }
+    }
+    if (this.#passed * PASSED_PART > this.#entries.length) {
+      this.#entries.splice(0, this.#passed);
+      this.#passed = 0;
     }
     return true;
   }
