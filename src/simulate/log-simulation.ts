@@ -2,7 +2,7 @@ import type { CellResult } from "./cell.ts";
 import type { CostModel } from "./cost-model.ts";
 import { bestOf, recommend } from "./recommend.ts";
 import type { SimulatedRun, SimulateReport } from "./report.ts";
-import { type Grid, type LogSource, Simulation } from "./simulation.ts";
+import { type CellFeedOf, type Grid, type LogSource, Simulation } from "./simulation.ts";
 import type { SimulatedTransaction } from "./simulated-transaction.ts";
 import { Splitter } from "./split.ts";
 
@@ -11,6 +11,8 @@ export interface LogSimulationOptions {
   costs: CostModel;
   /** Transactions of more rows than this are split, as a what-if. */
   splitRowsMax: number | undefined;
+  /** Who computes the cells, where it is not done right here. */
+  feedOf?: CellFeedOf;
 }
 
 const EMPTY_LAG = { lastSeconds: 0, maxSeconds: 0, points: [] };
@@ -54,7 +56,8 @@ export class LogSimulation {
   push(transaction: SimulatedTransaction, source: LogSource): void {
     if (this.#simulation === undefined) {
       this.#source = { flavour: source.flavour, serverVersion: source.serverVersion };
-      this.#simulation = new Simulation(this.#options.grid, source, this.#options.costs);
+      const { grid, costs, feedOf } = this.#options;
+      this.#simulation = new Simulation(grid, source, costs, feedOf);
     }
     this.#transactions++;
     this.#rows += transaction.scheduler.rows;
@@ -69,6 +72,11 @@ export class LogSimulation {
       parts++;
     }
     if (parts > 1) this.#splits++;
+  }
+
+  /** The log has no more. To be called before `report` where the cells are computed elsewhere and must be waited for. */
+  flush(): void {
+    this.#simulation?.flush();
   }
 
   /** The log has no more. */

@@ -17,15 +17,29 @@ export interface SimulationResult {
   ofOneWorker: readonly CellResult[];
 }
 
+/** Computes cells that are fed with the same log. */
+export interface CellFeed {
+  push(batch: readonly SimulatedTransaction[]): void;
+  /** By key. */
+  end(): ReadonlyMap<string, CellResult>;
+}
+
+export type CellFeedOf = (cells: readonly PlannedCell[], costs: CostModel) => CellFeed;
+
 /** All settings of a grid, fed with one log in one pass. */
 export class Simulation {
   readonly #plan: Plan;
-  readonly #cells: CellGroup;
+  readonly #cells: CellFeed;
   readonly #batches = new Batches();
 
-  constructor(grid: Grid, source: LogSource, costs: CostModel) {
+  constructor(
+    grid: Grid,
+    source: LogSource,
+    costs: CostModel,
+    feedOf: CellFeedOf = (cells) => new CellGroup(cells, costs),
+  ) {
     this.#plan = planOf(grid, source);
-    this.#cells = new CellGroup(this.#plan.cells, costs);
+    this.#cells = feedOf(this.#plan.cells, costs);
   }
 
   /** Cells that are computed: several settings may come to the same. */
@@ -38,14 +52,20 @@ export class Simulation {
     if (batch !== undefined) this.#cells.push(batch);
   }
 
+  /** The log has no more: what was kept back goes to the cells. */
+  flush(): void {
+    const rest = this.#batches.rest();
+    if (rest.length > 0) this.#cells.push(rest);
+  }
+
   end(): SimulationResult {
-    this.#cells.push(this.#batches.rest());
+    this.flush();
     return resultsOf(this.#plan, this.#cells.end());
   }
 }
 
 /** `computed`: by key of the plan's cells. */
-export function resultsOf({ wanted }: Plan, computed: ReadonlyMap<string, CellResult>): SimulationResult {
+function resultsOf({ wanted }: Plan, computed: ReadonlyMap<string, CellResult>): SimulationResult {
   const resultOf = (key: string): CellResult => {
     const result = computed.get(key);
     assert(result !== undefined, "a cell that stands for a setting is computed");
@@ -63,7 +83,7 @@ const BATCH_TRANSACTIONS_MAX = 4_096;
 const BATCH_BYTES_MAX = 8 * 1024 * 1024;
 
 /** Transactions come one by one, and go to cells in batches: a cell that goes on with its own things for a while has them in the processor's cache, and lets go of most of them young. */
-export class Batches {
+class Batches {
   #batch: SimulatedTransaction[] = [];
   #bytes = 0;
 
@@ -83,7 +103,7 @@ export class Batches {
 }
 
 /** Some cells that are fed together. A policy's answers do not depend on workers, order or packing, so it is asked once for all of them. */
-export class CellGroup {
+export class CellGroup implements CellFeed {
   readonly #cells: { key: string; cell: Cell | NativeCell }[] = [];
   readonly #policies = new Map<PolicyName, SharedPolicy>();
   readonly #sheet: CostSheet;

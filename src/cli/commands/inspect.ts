@@ -70,7 +70,7 @@ export function inspectCommand(): Command {
     )
     .option("--verify-checksums", "check each event's CRC32")
     .option("--json", "print the report as JSON")
-    .option("--html <FILE>", "write the report as one page with charts")
+    .option("--html <FILE>", "write the report as one page with charts, too")
     .option("--rows", "print every row and statement as SQL that does it again")
     .option("--undo", "print the SQL that takes every row change back")
     .option(
@@ -133,10 +133,9 @@ async function showReport(
   if (flags.html !== undefined) {
     const { inspectPage } = await import("../../inspect/html.ts");
     writeText("--html", flags.html, inspectPage(report));
-    screen.note(`the page is in ${flags.html}`);
   }
-  if (flags.json) screen.print(JSON.stringify(report, undefined, 2));
-  else if (flags.html === undefined) screen.print(renderInspect(report, { width: screen.width, top }));
+  screen.print(flags.json ? JSON.stringify(report, undefined, 2) : renderInspect(report, { width: screen.width, top }));
+  if (flags.html !== undefined) screen.note(`the page is in ${flags.html}`);
   if (report.faults.length > 0 || missing !== undefined) process.exitCode = 1;
 }
 

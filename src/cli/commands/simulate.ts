@@ -13,6 +13,7 @@ import { clearProgressLine, progressLine, rangeOf, readSchema, writeText } from 
 import { renderSimulate, renderSimulateLine } from "../render/simulate.ts";
 import { Screen } from "../screen.ts";
 import { type GridFlags, gridOf, positive, readCosts } from "../simulate-options.ts";
+import { CellThreads } from "../simulate-threads.ts";
 
 const HELP = `
 The log is applied as a backlog, in virtual time, by the scheduler that abreast replicate has, on a machine whose costs --costs says or --calibrate measures. Without either
@@ -73,7 +74,7 @@ export function simulateCommand(): Command {
     .option("--from <BOUND>", "begin with the first transaction at or behind this time, GTID or position")
     .option("--to <BOUND>", "end before this time or position, or with this GTID")
     .option("--json", "print the report as JSON")
-    .option("--html <FILE>", "write the report as one page with charts")
+    .option("--html <FILE>", "write the report as one page with charts, too")
     .helpOption("-h, --help", "print help")
     .addHelpText("after", HELP)
     .action(run);
@@ -92,10 +93,9 @@ async function run(paths: string[], flags: SimulateFlags): Promise<void> {
   if (flags.html !== undefined) {
     const { simulatePage } = await import("../../simulate/html.ts");
     writeText("--html", flags.html, simulatePage(report));
-    screen.note(`the page is in ${flags.html}`);
   }
-  if (flags.json) screen.print(toJson(report));
-  else if (flags.html === undefined) screen.print(renderSimulate(report, screen.width));
+  screen.print(flags.json ? toJson(report) : renderSimulate(report, screen.width));
+  if (flags.html !== undefined) screen.note(`the page is in ${flags.html}`);
   if (report.faults.length > 0) process.exitCode = 1;
 }
 
@@ -113,7 +113,13 @@ async function simulateFiles(
   });
   const fromLog = new FromLog(withoutTable);
   const splitRowsMax = positive("--split-transactions", flags.splitTransactions);
-  const simulation = new LogSimulation({ grid: gridOf(flags), costs, splitRowsMax });
+  const threads = new CellThreads();
+  const simulation = new LogSimulation({
+    grid: gridOf(flags),
+    costs,
+    splitRowsMax,
+    feedOf: (cells, costs) => threads.begin(cells, costs),
+  });
   const faults: SimulateReport["faults"][number][] = [];
   const isPlain = inputs.every(({ plainPath }) => plainPath !== undefined);
   const onBytes = progressLine(
@@ -125,15 +131,22 @@ async function simulateFiles(
     onFault: (fault) => faults.push(fault),
     onBytes,
   });
-  for await (const transaction of transactions) {
-    try {
-      simulation.push(fromLog.of(transaction, log.of(transaction)), transaction.format);
-    } catch (error) {
-      // Its rows cannot be read: it is left out.
-      if (!(error instanceof ReplicationError)) throw error;
-      const { file, position } = transaction.start;
-      faults.push({ file, offset: position, reason: error.message });
+  try {
+    for await (const transaction of transactions) {
+      try {
+        simulation.push(fromLog.of(transaction, log.of(transaction)), transaction.format);
+      } catch (error) {
+        // Its rows cannot be read: it is left out.
+        if (!(error instanceof ReplicationError)) throw error;
+        const { file, position } = transaction.start;
+        faults.push({ file, offset: position, reason: error.message });
+      }
+      if (!threads.hasRoom) await threads.room();
     }
+    simulation.flush();
+    await threads.finish();
+  } finally {
+    await threads.close();
   }
   clearProgressLine();
   return simulation.report({
