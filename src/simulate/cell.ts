@@ -11,7 +11,7 @@ import { EngineThread } from "./engine-thread.ts";
 import { LagCurve } from "./lag-curve.ts";
 import { LockTable } from "./locks.ts";
 import { LogDevice, Machine } from "./machine.ts";
-import { CostSheet, type SimulatedTransaction, type TransactionCosts } from "./simulated-transaction.ts";
+import { type CostedTransaction, CostSheet, type SimulatedTransaction } from "./simulated-transaction.ts";
 import { type SessionRun, TargetSession } from "./target-session.ts";
 
 export type { CellOptions, Moment } from "./cell-options.ts";
@@ -31,12 +31,6 @@ const LOCK_BREAK_AFTER_US = 10_000;
 const RETRIES_MAX = 10;
 /** As `src/relay/file-events.ts`: so many bytes are read from the relay log at once, and offered without looking up while there is room. */
 const BATCH_BYTES = 256 * 1024;
-
-/** A transaction above the low-water mark. */
-interface Held {
-  transaction: SimulatedTransaction;
-  costs: TransactionCosts;
-}
 
 /** A run at work, by worker. */
 interface AtWork {
@@ -67,7 +61,8 @@ export class Cell {
   #feed: "source" | "room" | "busy" = "source";
   /** Offered of what was read at once. */
   #batchBytes = 0;
-  readonly #held = new Map<number, Held>();
+  /** Transactions above the low-water mark. */
+  readonly #held = new Map<number, CostedTransaction>();
   #heldBytes = 0;
   /** The low-water mark, as far as its transactions were let go. */
   #passed = 0;
@@ -87,7 +82,7 @@ export class Cell {
   #runs = 0;
   #lastCommitUs = 0;
 
-  /** `costs`: a sheet can be shared by cells that are fed the same transactions in turn. */
+  /** `costs`: a sheet can be shared by cells that are fed the same transactions. */
   constructor(options: CellOptions, costs: CostModel | CostSheet) {
     this.#options = options;
     this.#sheet = costs instanceof CostSheet ? costs : new CostSheet(costs);
@@ -172,9 +167,10 @@ export class Cell {
     }
     this.#feed = "busy";
     this.#offered = undefined;
-    const costs = this.#sheet.of(transaction);
-    const us = costs.engineUs + (this.#policy.needsWriteset ? costs.writesetUs : 0);
-    const done = (): void => this.#offer(transaction, costs);
+    const costed = this.#sheet.of(transaction);
+    const { engineUs, writesetUs } = costed.costs;
+    const us = engineUs + (this.#policy.needsWriteset ? writesetUs : 0);
+    const done = (): void => this.#offer(costed);
     this.#batchBytes += transaction.scheduler.bytes;
     if (this.#batchBytes < BATCH_BYTES) this.#engine.follow(us, done);
     else {
@@ -193,9 +189,10 @@ export class Cell {
     );
   }
 
-  #offer(transaction: SimulatedTransaction, costs: TransactionCosts): void {
+  #offer(costed: CostedTransaction): void {
+    const { transaction } = costed;
     const { ordinal, bytes } = transaction.scheduler;
-    this.#held.set(ordinal, { transaction, costs });
+    this.#held.set(ordinal, costed);
     this.#heldBytes += bytes;
     this.#tell({ type: "transaction", transaction: transaction.scheduler }, undefined, transaction);
     this.#goOn();
@@ -271,7 +268,7 @@ export class Cell {
     atWork.commitNode = this.#path.add(
       "commit",
       this.#trigger ?? atWork.executeNode,
-      this.#of(run),
+      atWork.executeNode.transactions,
       this.#machine.nowUs,
     );
     if (next === undefined) {

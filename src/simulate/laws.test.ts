@@ -166,7 +166,7 @@ function longestChainUs(log: readonly SimulatedTransaction[], policy: PolicyName
     const bound = Math.max(isBarrier ? ordinal - 1 : upTo, barrier);
     if (isBarrier) barrier = ordinal;
     const begin = Math.max(...ends.slice(0, bound + 1), ...also.map((other) => ends[other] ?? 0));
-    ends.push(begin + sheet.of(transaction).targetUs);
+    ends.push(begin + sheet.of(transaction).costs.targetUs);
   }
   return Math.max(...ends);
 }

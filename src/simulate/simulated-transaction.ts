@@ -32,30 +32,35 @@ export interface TransactionCosts {
   kb: number;
 }
 
-/** Looks a transaction's costs up. Many cells ask for the same one; what is known is kept until it is forgotten. */
+export interface CostedTransaction {
+  transaction: SimulatedTransaction;
+  costs: TransactionCosts;
+}
+
+/** Looks a transaction's costs up. Of those that many cells are about to ask for, they are made once. */
 export class CostSheet {
   readonly costs: CostModel;
-  /** From one ordinal on. */
-  #known: { transaction: SimulatedTransaction; costs: TransactionCosts }[] = [];
+  #known: readonly CostedTransaction[] = [];
+  /** The ordinal of the first of them. */
   #first = 0;
 
   constructor(costs: CostModel) {
     this.costs = costs;
   }
 
-  of(transaction: SimulatedTransaction): TransactionCosts {
-    const { ordinal } = transaction.scheduler;
-    if (this.#known.length === 0) this.#first = ordinal;
-    const at = ordinal - this.#first;
-    const known = this.#known[at];
-    if (known?.transaction === transaction) return known.costs;
-    const costs = this.#costsOf(transaction);
-    if (at === this.#known.length) this.#known.push({ transaction, costs });
-    return costs;
+  /** Many cells will ask for these now, and for no others. Their ordinals follow each other. */
+  know(transactions: readonly SimulatedTransaction[]): void {
+    this.#first = transactions[0]?.scheduler.ordinal ?? 0;
+    this.#known = transactions.map((transaction) => this.#make(transaction));
   }
 
-  forget(): void {
-    this.#known = [];
+  of(transaction: SimulatedTransaction): CostedTransaction {
+    const known = this.#known[transaction.scheduler.ordinal - this.#first];
+    return known?.transaction === transaction ? known : this.#make(transaction);
+  }
+
+  #make(transaction: SimulatedTransaction): CostedTransaction {
+    return { transaction, costs: this.#costsOf(transaction) };
   }
 
   #costsOf(transaction: SimulatedTransaction): TransactionCosts {

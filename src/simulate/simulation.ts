@@ -120,7 +120,7 @@ export class CellGroup implements CellFeed {
   }
 
   push(batch: readonly SimulatedTransaction[]): void {
-    this.#sheet.forget();
+    this.#sheet.know(batch);
     for (const policy of this.#policies.values()) policy.ask(batch);
     for (const { cell } of this.#cells) for (const transaction of batch) cell.push(transaction);
   }
