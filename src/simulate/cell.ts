@@ -8,6 +8,7 @@ import { type CellResult, timesOf } from "./cell-result.ts";
 import type { CostModel } from "./cost-model.ts";
 import { CriticalPath, type PathNode } from "./critical-path.ts";
 import { EngineThread } from "./engine-thread.ts";
+import type { KeyHashes } from "./key-hashes.ts";
 import { LagCurve } from "./lag-curve.ts";
 import { LockTable } from "./locks.ts";
 import { LogDevice, Machine } from "./machine.ts";
@@ -371,13 +372,13 @@ export class Cell {
 
   #sessionRun({ ordinals, bytes }: Run): SessionRun {
     let executeUs = this.#sheet.costs.target.runUs;
-    const keys: number[] = [];
+    const keys: KeyHashes[] = [];
     for (const ordinal of ordinals) {
       const held = this.#held.get(ordinal);
       if (held === undefined) continue;
       executeUs += held.costs.targetUs;
       const { writeset } = held.transaction.scheduler;
-      if (this.#policy.speculative && writeset !== undefined) for (const key of writeset.writes) keys.push(key);
+      if (this.#policy.speculative && writeset !== undefined) keys.push(writeset.writes);
     }
     const extraRoundTrips = Math.floor(bytes / STATEMENT_EVENT_BYTES_MAX);
     return { executeUs, kb: bytes / 1024, extraRoundTrips, keys };

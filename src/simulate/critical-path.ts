@@ -1,3 +1,4 @@
+import { areMany, firstCommon, type KeyHashes } from "./key-hashes.ts";
 import type { SimulatedTransaction } from "./simulated-transaction.ts";
 
 /** What a stretch of the path is: the feed brings a transaction, a run is executed, or committed. */
@@ -36,6 +37,10 @@ export interface CriticalPathReport {
 
 /** Stretches whose transactions lie so far back are counted and forgotten; looked at whenever half as many have come. What is at work lies closer together, but for the oddest cases. */
 const REMEMBERED_MAX = 10_000;
+/** In memory a large transaction is its keys: so many of them count as one transaction more. */
+const HASHES_OF_ONE = 100;
+/** Nor is anything remembered for longer than it takes to look so many times: where transactions are small it lies further back by then. */
+const LOOKS_MAX = 8;
 /** Transactions of a run whose keys are told. */
 const SMALL_RUN = 16;
 /** Names that are told, and that are kept meanwhile. */
@@ -54,8 +59,10 @@ interface Tally {
  */
 export class CriticalPath {
   #last: PathNode | undefined;
-  /** Transactions, since the path was last looked at. */
+  /** Transactions, since the path was last looked at; large ones count for more. */
   #added = 0;
+  /** The ordinals at hand when it was. */
+  readonly #looks: number[] = [];
   /** Up to this moment the path's time is counted, each of it once, whichever path it was then. */
   #countedUs = 0;
   /** What others may have as their cause. */
@@ -72,8 +79,15 @@ export class CriticalPath {
     transactions: readonly SimulatedTransaction[],
     beginUs: number,
   ): PathNode {
-    this.#added += transactions.length;
-    if (this.#added >= REMEMBERED_MAX / 2) this.#forget((transactions[0]?.scheduler.ordinal ?? 0) - REMEMBERED_MAX);
+    for (const { scheduler } of transactions) {
+      this.#added += 1 + Math.floor((scheduler.writeset?.writes.length ?? 0) / HASHES_OF_ONE);
+    }
+    if (this.#added >= REMEMBERED_MAX / 2) {
+      const ordinal = transactions[0]?.scheduler.ordinal ?? 0;
+      const longAgo = this.#looks.length < LOOKS_MAX ? 0 : (this.#looks.shift() ?? 0);
+      this.#looks.push(ordinal);
+      this.#forget(Math.max(ordinal - REMEMBERED_MAX, longAgo));
+    }
     const node = { kind, cause, transactions, beginUs, endUs: 0 };
     this.#remembered.push(node);
     return node;
@@ -156,22 +170,57 @@ export class CriticalPath {
 
   /** The first key of `after` that `before` has too. In large runs there nearly always is one, and it says little. */
   #countKey(before: PathNode, after: PathNode, us: number): void {
-    const writers = new Map<number, SimulatedTransaction>();
-    for (const transaction of before.transactions) {
-      for (const hash of transaction.scheduler.writeset?.writes ?? []) writers.set(hash, transaction);
-    }
-    if (writers.size === 0) return;
+    const writers = new Writers(before.transactions);
     for (const { scheduler, rows } of after.transactions) {
-      const hash = scheduler.writeset?.writes.find((candidate) => writers.has(candidate));
-      if (hash === undefined) continue;
+      const found = writers.first(scheduler.writeset?.writes ?? []);
+      if (found === undefined) continue;
+      const { hash, writer } = found;
       this.#dependencies.waits++;
       this.#dependencies.seconds += us / 1e6;
       if (Math.max(before.transactions.length, after.transactions.length) > SMALL_RUN) return;
-      const tables = new Set(writers.get(hash)?.rows.map(({ table }) => table));
+      const tables = new Set(writer.rows.map(({ table }) => table));
       const common = rows.map(({ table }) => table).filter((table) => tables.has(table));
       count(this.#keys, String(hash), us, 1, common.join(" or "));
       return;
     }
+  }
+}
+
+/** Which of some transactions changed a key. */
+class Writers {
+  readonly #transactions: readonly SimulatedTransaction[];
+  /** Those that are not large: by hash. */
+  readonly #byHash = new Map<number, SimulatedTransaction>();
+  readonly #large: SimulatedTransaction[] = [];
+
+  constructor(transactions: readonly SimulatedTransaction[]) {
+    this.#transactions = transactions;
+    for (const transaction of transactions) {
+      const writes = transaction.scheduler.writeset?.writes ?? [];
+      if (areMany(writes)) this.#large.push(transaction);
+      else for (const hash of writes) this.#byHash.set(hash, transaction);
+    }
+  }
+
+  /** The first of these keys that one of them changed, and the last of those who did. */
+  first(hashes: KeyHashes): { hash: number; writer: SimulatedTransaction } | undefined {
+    let place = Infinity;
+    let writer: SimulatedTransaction | undefined;
+    if (!areMany(hashes)) {
+      const own = hashes.findIndex((hash) => this.#byHash.has(hash));
+      if (own >= 0) {
+        place = own;
+        writer = this.#byHash.get(hashes[own] ?? -1);
+      }
+    }
+    for (const transaction of areMany(hashes) ? this.#transactions : this.#large) {
+      const its = firstCommon(transaction.scheduler.writeset?.writes ?? [], hashes);
+      if (its < 0 || its > place) continue;
+      place = its;
+      writer = transaction;
+    }
+    const hash = hashes[place];
+    return hash === undefined || writer === undefined ? undefined : { hash, writer };
   }
 }
 

@@ -5,6 +5,7 @@ import type { Policy } from "../schedule/policy.ts";
 import type { CellResult, Waits } from "./cell.ts";
 import type { CostModel } from "./cost-model.ts";
 import { CriticalPath, type PathNode } from "./critical-path.ts";
+import type { KeyHashes } from "./key-hashes.ts";
 import { LagCurve } from "./lag-curve.ts";
 import { LockTable } from "./locks.ts";
 import { Machine, type Resumable } from "./machine.ts";
@@ -29,7 +30,8 @@ export interface NativeTransaction {
   ordinal: number;
   executeUs: number;
   kb: number;
-  keys: readonly number[];
+  /** Row locks, where they matter; none otherwise. */
+  keys: readonly KeyHashes[];
   /** Up to here all must be committed before it begins. */
   upTo: number;
   node: PathNode | undefined;
@@ -177,7 +179,7 @@ export class NativeCell {
         native.rowsFactor * (target.transactionUs + kb * target.kbUs + rowsUs(this.#costs, rows)) +
         statementUs,
       kb,
-      keys: this.#policy.speculative ? (scheduler.writeset?.writes ?? []) : [],
+      keys: this.#policy.speculative && scheduler.writeset !== undefined ? [scheduler.writeset.writes] : [],
       upTo: waitsFor,
       node: undefined,
     };

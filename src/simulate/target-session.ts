@@ -1,4 +1,5 @@
 import { assert } from "../base/assert.ts";
+import type { KeyHashes } from "./key-hashes.ts";
 import type { LockOwner, LockTable } from "./locks.ts";
 import type { LogDevice, Machine, Resumable } from "./machine.ts";
 
@@ -8,8 +9,8 @@ export interface SessionRun {
   kb: number;
   /** More queries than one: each waits for the answer to the one before. */
   extraRoundTrips: number;
-  /** Row locks, where they matter; none otherwise. */
-  keys: readonly number[];
+  /** Row locks, by transaction, where they matter; none otherwise. */
+  keys: readonly KeyHashes[];
 }
 
 export interface SessionEvents {
