@@ -44,6 +44,7 @@ export const ERROR_CODES = {
   SCHEMA_CHANGED: { retry: "never", means: "Something was defined anew on the source while it was being copied." },
   PREFLIGHT: { retry: "never", means: "The preflight found something unsafe." },
   SANDBOX: { retry: "never", means: "A local server cannot be fetched, started or stopped." },
+  OUTPUT: { retry: "never", means: "Standard output, or a file that was asked for, cannot be written." },
   NOT_REACHED: { retry: "never", means: "The engine did not get to a place in the time that was given." },
   NOT_RUNNING: { retry: "never", means: "No engine answers at this place." },
   STOPPED: { retry: "never", means: "The work was ended on request." },

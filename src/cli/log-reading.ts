@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { ReplicationError } from "../base/error.ts";
 import { systemReason } from "../base/system-error.ts";
 import { parseBound, type Range } from "../inspect/input/range.ts";
@@ -29,15 +29,6 @@ export async function readSchema(file: string): Promise<Schema> {
   throw new ReplicationError("CONFIG", `--schema ${file} has no CREATE TABLE`, {
     hint: "give the output of mysqldump --no-data --all-databases, or of SHOW CREATE TABLE",
   });
-}
-
-/** To the file that `flag` names. @throws ReplicationError CONFIG */
-export function writeText(flag: string, file: string, text: string): void {
-  try {
-    writeFileSync(file, text);
-  } catch (error) {
-    throw new ReplicationError("CONFIG", `${flag} ${file} cannot be written: ${systemReason(error)}`, { cause: error });
-  }
 }
 
 /** Before it nobody has begun to wait. */

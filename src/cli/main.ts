@@ -1,7 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { describeError, ReplicationError, type ErrorCode } from "../base/error.ts";
 import { hidePasswords } from "../observe/secrets.ts";
-import { surviveClosedOutput } from "./screen.ts";
+import { outputSettled, surviveClosedOutput } from "./screen.ts";
 import { VERSION } from "../version.ts";
 
 /** Exit codes of every command: 0 done, 1 the answer is "no" (differs, lagging, unsafe), 2 usage or configuration, 3 runtime failure. */
@@ -17,9 +17,12 @@ export async function main(args: readonly string[]): Promise<void> {
   process.on("uncaughtException", (error) => process.exit(report(error, args)));
   try {
     await (await program(args[0])).parseAsync([...args], { from: "user" });
+    await outputSettled();
     process.exit(process.exitCode ?? 0);
   } catch (error) {
-    process.exit(report(error, args));
+    const code = report(error, args);
+    await outputSettled();
+    process.exit(code);
   }
 }
 

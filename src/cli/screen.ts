@@ -1,4 +1,7 @@
+import { fstatSync, writeSync } from "node:fs";
 import type { WriteStream } from "node:tty";
+import { ReplicationError } from "../base/error.ts";
+import { systemReason } from "../base/system-error.ts";
 import { hidePasswords } from "../observe/secrets.ts";
 
 const COLUMNS_DEFAULT = 80;
@@ -52,11 +55,44 @@ export class Screen {
   }
 }
 
-/** A reader that went away (`abreast status | head -1`, a closed terminal) ends the output, not the command. */
+/**
+ * A reader that went away (`abreast status | head -1`, a closed terminal) ends the output, not the command. Standard output that cannot be written ends the command: a lost report must
+ * not look like one that was given. Messages that cannot be written end nothing: what they are about goes on.
+ */
 export function surviveClosedOutput(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
-    });
+  writeWhole(process.stdout);
+  process.stderr.on("error", () => {});
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE" || error.code === "EIO") return;
+    throw new ReplicationError("OUTPUT", `standard output cannot be written: ${systemReason(error)}`, { cause: error });
+  });
+}
+
+/** When what was printed has been written, or its failure was told. */
+export async function outputSettled(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Node writes a file with one call and does not look at how much of it was taken: on a full disk the rest is lost without an error. */
+function writeWhole(stream: NodeJS.WriteStream & { fd: number }): void {
+  const { fd } = stream;
+  if (!isFile(fd)) return;
+  stream._write = (chunk: Buffer | string, encoding, done) => {
+    const bytes = typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk;
+    try {
+      for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at);
+    } catch (error) {
+      done(error as Error);
+      return;
+    }
+    done();
+  };
+}
+
+function isFile(descriptor: number): boolean {
+  try {
+    return fstatSync(descriptor).isFile();
+  } catch {
+    return false;
   }
 }

@@ -143,7 +143,7 @@ test("an empty log has a page too, without charts", () => {
     ddl: [],
     ddlCount: 0,
     sizeClasses: { small: 0, medium: 0, large: 0, bulk: 0 },
-    gtids: { set: null, first: null, last: null, gaps: [], gapCount: 0 },
+    gtids: { set: null, first: null, last: null, sources: [], gaps: [], gapCount: 0 },
     groupCommit: { by: null, groups: 0, meanSize: 0, largest: 0, sizes: [] },
     parallelism: null,
     faults: [],

@@ -94,6 +94,7 @@ export function sampleReport(different: Partial<InspectReport> = {}): InspectRep
       set: `${UUID}:1-60000`,
       first: `${UUID}:1`,
       last: `${UUID}:60000`,
+      sources: [{ source: UUID, from: "1", to: "60000", gapCount: 1 }],
       gaps: [{ source: UUID, from: "17", to: "19" }],
       gapCount: 1,
     },

@@ -79,7 +79,7 @@ export interface RateReport {
   transactions: number[];
   rows: number[];
   bytes: number[];
-  /** Averages over the time span; null when it is less than a second. */
+  /** Averages over the time span, null when it is less than a second; where clocks tell whole seconds, the last one counts too. */
   perSecond: Load | null;
   perMinute: Load | null;
   /** The busiest bucket, as a rate per second. */
@@ -146,6 +146,7 @@ export interface TransactionReport {
   bytes: number;
   rows: number;
   at: string | null;
+  /** Whole ones, since the begin is told in whole ones: up to one more or less. */
   seconds: number;
   tables: string[];
 }
@@ -173,8 +174,11 @@ export interface SizeClasses {
 export interface GtidReport {
   /** Every GTID read, as the server writes a set; null when there are none. For MariaDB the last of each domain, as gtid_slave_pos has it. */
   set: string | null;
+  /** As they were read, whatever their sources are. */
   first: string | null;
   last: string | null;
+  /** By UUID, UUID and tag, or MariaDB's domain: the lowest and the highest number, and how many gaps there are between. */
+  sources: { source: string; from: string; to: string; gapCount: number }[];
   /** Numbers that are missing between those read, or came out of order. */
   gaps: { source: string; from: string; to: string }[];
   gapCount: number;

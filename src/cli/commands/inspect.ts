@@ -2,10 +2,13 @@ import { Command } from "commander";
 import { ReplicationError } from "../../base/error.ts";
 import { type BinlogInput, findInputs } from "../../inspect/input/input.ts";
 import { type Bound, describeBound, type Range } from "../../inspect/input/range.ts";
+import { mixedOrigins } from "../../inspect/input/origin.ts";
 import { inspect } from "../../inspect/inspect.ts";
 import type { Schema } from "../../schema/dump.ts";
 import type { InspectSource } from "../inspect-source.ts";
-import { clearProgressLine, progressLine, rangeOf, readSchema, writeText } from "../log-reading.ts";
+import type { LiveBinlog } from "../live-binlog.ts";
+import { clearProgressLine, progressLine, rangeOf, readSchema } from "../log-reading.ts";
+import { checkOutputFile, writeOutputFile } from "../output-file.ts";
 import { renderInspect, renderInspectLine } from "../render/inspect.ts";
 import { Screen } from "../screen.ts";
 
@@ -53,7 +56,7 @@ interface InspectFlags {
   source?: string;
   sourcePasswordFile?: string;
   follow?: true;
-  interval: string;
+  interval?: string;
 }
 
 export function inspectCommand(): Command {
@@ -82,7 +85,7 @@ export function inspectCommand(): Command {
     .option("--source <URL>", "read this server's binlog; beside FILE, take names and keys of tables from it")
     .option("--source-password-file <FILE>", "holds the password of --source in its first line")
     .option("--follow", "go on reading the --source's binlog as it grows")
-    .option("--interval <SECONDS>", "with --follow, between two lines of rates", "1")
+    .option("--interval <SECONDS>", "with --follow, between two lines of rates (default: 1)")
     .helpOption("-h, --help", "print help")
     .addHelpText("after", HELP)
     .action(run);
@@ -92,11 +95,20 @@ async function run(paths: string[], flags: InspectFlags): Promise<void> {
   checkFlags(paths, flags);
   const screen = new Screen(process.stdout, process.stderr);
   const top = topOf(flags.top);
+  const interval = intervalOf(flags.interval);
   const range = rangeOf(flags);
   const source = await namedSource(paths, flags);
   const schema = flags.schema === undefined ? await source?.schema() : await readSchema(flags.schema);
   const live = paths.length === 0 ? source?.open(range?.from) : undefined;
   const inputs = live === undefined ? await findInputs(paths) : [live];
+  checkOutputFile("--html", flags.html, [...paths, ...inputs.map(({ path }) => path), flags.schema]);
+  const mixed = await mixedOrigins(inputs);
+  if (mixed !== undefined && flags.undo === true) {
+    throw new ReplicationError("CONFIG", `--undo is of one server's log, and ${mixed}`, {
+      hint: "undo the log of one server at a time",
+    });
+  }
+  if (mixed !== undefined) screen.note(`note: these files are read as one log, but ${mixed}`);
   const onBytes = progressLine(
     inputs.map(({ bytes }) => bytes),
     renderInspectLine,
@@ -104,21 +116,40 @@ async function run(paths: string[], flags: InspectFlags): Promise<void> {
   if (flags.rows === true || flags.undo === true || flags.follow === true) {
     const { inspectRows } = await import("../inspect-rows.ts");
     const tables = schema?.tables ?? [];
-    process.exitCode = await inspectRows(inputs, { ...flags, range, tables, live, signal: source?.signal }, screen);
+    process.exitCode = await inspectRows(
+      inputs,
+      { ...flags, interval, range, tables, live, signal: source?.signal },
+      screen,
+    );
   } else {
-    await showReport(inputs, flags, { range, schema, top, onBytes }, screen);
+    await showReport(inputs, flags, { range, schema, top, onBytes, live }, screen);
   }
   // A reader takes it for a fault of a file, which it is not.
-  if (live?.failure !== undefined) throw live.failure;
+  if (live?.failure !== undefined) throw withoutReplication(live.failure);
+}
+
+/** The hints of those that replicate are about a new copy. */
+function withoutReplication(failure: ReplicationError): ReplicationError {
+  if (failure.code !== "GTID_PURGED" && failure.code !== "POSITION_NOT_FOUND") return failure;
+  const { code, message, retry, where, cause } = failure;
+  const hint =
+    "look at SHOW BINARY LOGS on the source for its files and their sizes; without --from reading begins with the oldest";
+  return new ReplicationError(code, message, { retry, where, hint, cause });
 }
 
 async function showReport(
   inputs: readonly BinlogInput[],
   flags: InspectFlags,
-  options: { range: Range | undefined; schema: Schema | undefined; top: number; onBytes: (bytes: number) => void },
+  options: {
+    range: Range | undefined;
+    schema: Schema | undefined;
+    top: number;
+    onBytes: (bytes: number) => void;
+    live: LiveBinlog | undefined;
+  },
   screen: Screen,
 ): Promise<void> {
-  const { range, schema, top, onBytes } = options;
+  const { range, schema, top, onBytes, live } = options;
   let missing: Bound | undefined;
   const report = await inspect(inputs, {
     ...(range === undefined ? {} : { range }),
@@ -129,14 +160,19 @@ async function showReport(
     onMissing: (bound) => (missing = bound),
   });
   clearProgressLine();
+  // A source that gave nothing is told, and no report of nothing.
+  if (live?.failure !== undefined && report.transactions === 0) return;
+  if (report.faults.length > 0 || missing !== undefined) process.exitCode = 1;
   if (missing !== undefined) screen.note(`note: ${describeBound(missing)} is not in these files`);
-  if (flags.html !== undefined) {
-    const { inspectPage } = await import("../../inspect/html.ts");
-    writeText("--html", flags.html, inspectPage(report));
+  if (report.events === 0 && report.faults.length > 0 && flags.json !== true) {
+    for (const { file, offset, reason } of report.faults) screen.note(`${file}, offset ${offset}: ${reason}`);
+    return;
   }
   screen.print(flags.json ? JSON.stringify(report, undefined, 2) : renderInspect(report, { width: screen.width, top }));
-  if (flags.html !== undefined) screen.note(`the page is in ${flags.html}`);
-  if (report.faults.length > 0 || missing !== undefined) process.exitCode = 1;
+  if (flags.html === undefined) return;
+  const { inspectPage } = await import("../../inspect/html.ts");
+  writeOutputFile("--html", flags.html, inspectPage(report));
+  screen.note(`the page is in ${flags.html}`);
 }
 
 function checkFlags(paths: readonly string[], flags: InspectFlags): void {
@@ -149,6 +185,11 @@ function checkFlags(paths: readonly string[], flags: InspectFlags): void {
   if (isText && (json === true || html !== undefined))
     refuse("--json and --html are of the report", "leave --rows and --undo out");
   if (table.length > 0 && !isText) refuse("--table is for --rows and --undo", "leave it out, or add --rows");
+  if (flags.interval !== undefined && (follow !== true || isText))
+    refuse(
+      "--interval is between the lines of rates that --follow prints",
+      "leave it out, or add --follow without --rows",
+    );
   if (follow !== true) return;
   if (undo === true)
     refuse("--undo begins with the last change, and --follow has none", "give --to instead of --follow");
@@ -172,6 +213,16 @@ async function namedSource(paths: readonly string[], flags: InspectFlags): Promi
 
 function collect(value: string, values: string[]): string[] {
   return [...values, value];
+}
+
+const INTERVAL_SECONDS_MAX = 86_400;
+
+function intervalOf(text = "1"): string {
+  const seconds = Number(text);
+  if (seconds > 0 && seconds <= INTERVAL_SECONDS_MAX) return text;
+  throw new ReplicationError("CONFIG", `--interval is ${JSON.stringify(text)}`, {
+    hint: `give a number of seconds above 0, at most ${INTERVAL_SECONDS_MAX}`,
+  });
 }
 
 function topOf(text: string): number {

@@ -9,7 +9,8 @@ import type { CostModel } from "../../simulate/cost-model.ts";
 import { FromLog } from "../../simulate/from-log.ts";
 import { LogSimulation } from "../../simulate/log-simulation.ts";
 import type { SimulateReport } from "../../simulate/report.ts";
-import { clearProgressLine, progressLine, rangeOf, readSchema, writeText } from "../log-reading.ts";
+import { clearProgressLine, progressLine, rangeOf, readSchema } from "../log-reading.ts";
+import { checkOutputFile, writeOutputFile } from "../output-file.ts";
 import { renderSimulate, renderSimulateLine } from "../render/simulate.ts";
 import { Screen } from "../screen.ts";
 import { type GridFlags, gridOf, positive, readCosts } from "../simulate-options.ts";
@@ -82,17 +83,21 @@ export function simulateCommand(): Command {
 
 async function run(paths: string[], flags: SimulateFlags): Promise<void> {
   const screen = new Screen(process.stdout, process.stderr);
+  const inputs = paths.length === 0 ? [] : await findInputs(paths);
+  const read = [...paths, ...inputs.map(({ path }) => path), flags.schema];
+  checkOutputFile("--save-costs", flags.saveCosts, read);
+  checkOutputFile("--html", flags.html, [...read, flags.costs]);
   const costs = await costsOf(flags, screen);
-  if (flags.saveCosts !== undefined) writeText("--save-costs", flags.saveCosts, `${toJson(costs)}\n`);
+  if (flags.saveCosts !== undefined) writeOutputFile("--save-costs", flags.saveCosts, `${toJson(costs)}\n`);
   if (flags.costsShown) return screen.print(toJson(costs));
   if (paths.length === 0) {
     if (flags.saveCosts !== undefined) return;
     throw new ReplicationError("CONFIG", "simulate needs a file", { hint: "abreast simulate --help" });
   }
-  const report = await simulateFiles(await findInputs(paths), flags, costs);
+  const report = await simulateFiles(inputs, flags, costs);
   if (flags.html !== undefined) {
     const { simulatePage } = await import("../../simulate/html.ts");
-    writeText("--html", flags.html, simulatePage(report));
+    writeOutputFile("--html", flags.html, simulatePage(report));
   }
   screen.print(flags.json ? toJson(report) : renderSimulate(report, screen.width));
   if (flags.html !== undefined) screen.note(`the page is in ${flags.html}`);

@@ -53,7 +53,7 @@ describe("the text of inspect", () => {
       statements: [],
       statementCount: 0,
       sizeClasses: { small: 0, medium: 0, large: 0, bulk: 0 },
-      gtids: { set: null, first: null, last: null, gaps: [], gapCount: 0 },
+      gtids: { set: null, first: null, last: null, sources: [], gaps: [], gapCount: 0 },
       groupCommit: { ...report.groupCommit, groups: 0, sizes: [] },
       parallelism: { policies: [], commitParentDistance: [], window: 0 },
       faults: [],
@@ -63,6 +63,39 @@ describe("the text of inspect", () => {
     expect(text).toContain("Look at: nothing strange");
     expect(text).not.toContain("+--");
   });
+});
+
+test("in a narrow terminal tables lose columns, and no line is wider", () => {
+  const lines = renderInspect(sampleReport(), { width: 40, top: 10 }).split("\n");
+  const tables = lines.filter((line) => /^[|+]/.test(line));
+  expect(tables.length).toBeGreaterThan(20);
+  for (const line of tables) expect(line.length, line).toBeLessThanOrEqual(40);
+});
+
+test("GTIDs of several sources are told apart", () => {
+  const report = sampleReport();
+  const uuid = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+  report.gtids = {
+    ...report.gtids,
+    sources: [
+      { source: uuid, from: "1", to: "9", gapCount: 0 },
+      { source: `${uuid}:backup`, from: "3", to: "3", gapCount: 0 },
+    ],
+    gaps: [],
+    gapCount: 0,
+  };
+  expect(renderInspect(report, { width: 80, top: 3 })).toContain(
+    `GTIDs of 2 sources, each by itself without a gap\n  ${uuid}: 1 to 9\n  ${uuid}:backup: 3\n`,
+  );
+});
+
+test("a hot row of a table whose key is a guess is told with that", () => {
+  const report = sampleReport();
+  const [hottest] = report.patterns.hotRows;
+  report.patterns.hotRows = hottest === undefined ? [] : [{ ...hottest, share: 0.3, guessed: true }];
+  expect(renderInspect(report, { width: 400, top: 3 })).toMatch(
+    /30 % of all changes .* \(if its first column is its key\)/,
+  );
 });
 
 test("the progress of a file of known size has a remaining time, that of a stream has none", () => {

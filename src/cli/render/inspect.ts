@@ -12,6 +12,7 @@ export interface InspectView {
 const FAULTS_SHOWN = 10;
 const SPARKS = "▁▂▃▄▅▆▇█";
 const GAPS_SHOWN = 5;
+const SOURCES_SHOWN = 10;
 
 /** What a DBA wants to know: the essence in the first lines, then tables. */
 export function renderInspect(report: InspectReport, view: InspectView): string {
@@ -90,9 +91,11 @@ function whichFiles({ files, bytes, firstAt, lastAt, seconds }: InspectReport): 
 function rates({ rate, firstAt }: InspectReport): string {
   const { perSecond, peak } = rate;
   if (perSecond === null || peak === null) return "Too short for a rate";
+  const most = `; at most ${decimal(peak.transactions)} transactions/s (${timeAfter(firstAt ?? "", peak.at)})`;
   return (
-    `On average ${decimal(perSecond.transactions)} transactions/s, ${decimal(perSecond.rows)} rows/s, ${formatBytes(perSecond.bytes)}/s;` +
-    ` at most ${decimal(peak.transactions)} transactions/s (${timeAfter(firstAt ?? "", peak.at)})`
+    `On average ${decimal(perSecond.transactions)} transactions/s, ${decimal(perSecond.rows)} rows/s, ${formatBytes(perSecond.bytes)}/s` +
+    // A log of a few seconds has its transactions in seconds that it holds only a part of.
+    (peak.transactions < perSecond.transactions ? "" : most)
   );
 }
 
@@ -114,7 +117,7 @@ function findings({
     tablesWithoutKey.length > 0 && `${formatCounted(tablesWithoutKey.length, "table")} without a key`,
     hottest !== undefined &&
       hottest.share >= HOT_SHARE &&
-      `${percent(hottest.share)} of all changes are of one row of ${hottest.table}`,
+      `${percent(hottest.share)} of all changes are of one row of ${hottest.table}${hottest.guessed ? " (if its first column is its key)" : ""}`,
     again > 0 && `${formatCounted(again, "row")} deleted and inserted again`,
     statementCount > 0 && `${formatCounted(statementCount, "change")} logged as a statement`,
     gapCount > 0 && `${formatCounted(gapCount, "gap")} in the GTIDs`,
@@ -232,7 +235,7 @@ function transactions(title: string, all: readonly TransactionReport[], { width,
       one.at === null ? "" : shortTime(one.at),
       formatBytes(one.bytes),
       formatCount(one.rows),
-      one.seconds < 1 ? "" : formatDuration(one.seconds * 1000),
+      one.seconds < 1 ? "" : formatDuration(one.seconds * 1000).replace(".0 ", " "),
       one.tables.join(", "),
     ]);
   const columns = [
@@ -311,17 +314,25 @@ function policies({ parallelism, transactions }: InspectReport, { width }: Inspe
   return `Parallelism that the log offers\n${renderTable(columns, rows, width)}`;
 }
 
-function gtids({ gtids: { first, last, gaps, gapCount } }: InspectReport): string {
+function gtids({ gtids: { first, last, sources, gaps, gapCount } }: InspectReport): string {
   if (first === null) return "";
   const shown = gaps
     .slice(0, GAPS_SHOWN)
     .map(({ source, from, to }) => `  ${source}: ${from === to ? from : `${from} to ${to}`} missing`);
   const more = gapCount > shown.length ? [`  and ${formatCount(gapCount - shown.length)} more`] : [];
-  return [
-    `GTIDs from ${first} to ${last}, ${gapCount === 0 ? "without a gap" : formatCounted(gapCount, "gap")}`,
-    ...shown,
-    ...more,
-  ].join("\n");
+  const gapsText = gapCount === 0 ? "without a gap" : formatCounted(gapCount, "gap");
+  const head =
+    sources.length > 1
+      ? `GTIDs of ${formatCounted(sources.length, "source")}, each by itself ${gapCount === 0 ? gapsText : `(${gapsText})`}`
+      : `GTIDs from ${first} to ${last}, ${gapsText}`;
+  return [head, ...(sources.length > 1 ? sourceLines(sources) : []), ...shown, ...more].join("\n");
+}
+
+function sourceLines(sources: InspectReport["gtids"]["sources"]): string[] {
+  const lines = sources
+    .slice(0, SOURCES_SHOWN)
+    .map(({ source, from, to }) => `  ${source}: ${from === to ? from : `${from} to ${to}`}`);
+  return sources.length > SOURCES_SHOWN ? [...lines, `  and ${sources.length - SOURCES_SHOWN} more`] : lines;
 }
 
 function eventTypes({ eventsByType }: InspectReport, { width }: InspectView): string {
@@ -342,7 +353,8 @@ function counted(what: string, all: number, listed: number, top: number): string
 }
 
 const percent = (share: number): string => `${(share * 100).toFixed(share < 0.0995 ? 1 : 0)} %`;
-const decimal = (value: number): string => (value >= 99.5 ? formatCount(value) : value.toFixed(1));
+const decimal = (value: number): string =>
+  value >= 99.5 ? formatCount(value) : value < 0.95 ? String(Number(value.toPrecision(2))) : value.toFixed(1);
 /** `2026-11-30 17:50:47` of an ISO time. */
 const shortTime = (iso: string): string => iso.slice(0, 19).replace("T", " ");
 

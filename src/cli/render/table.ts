@@ -9,7 +9,7 @@ export interface Column {
   cutAt?: "start" | "end";
   /** Others are left out before this one is shortened. */
   isCutLast?: true;
-  /** Left out before the table becomes wider than the terminal; the last such column goes first. */
+  /** Left out before the table becomes wider than the terminal; the last such column goes first, and then the last of the others. */
   isExpendable?: true;
 }
 
@@ -21,7 +21,8 @@ export function renderTable(columns: readonly Column[], rows: readonly (readonly
     columns[i]?.isCutLast === true ? (natural[i] ?? 0) : narrowest(columns[i], natural[i] ?? 0);
   while (sum(shown, (i) => wanted(i) + 3) + 1 > width) {
     const dropped = shown.findLastIndex((i) => columns[i]?.isExpendable);
-    if (dropped < 0) break;
+    if (dropped < 0 && shown.length === 1) break;
+    // Where even what everybody should see has no room, what comes first tells most.
     shown.splice(dropped, 1);
   }
   const widths = shrink(columns, natural, shown, width);

@@ -1,8 +1,8 @@
 import type { PageTable } from "../../chart/page.ts";
-import { formatBytes, formatCount, formatDuration } from "../../base/units.ts";
+import { formatBytes, formatCount } from "../../base/units.ts";
 import type { ParallelismReport } from "../parallelism/parallelism.ts";
 import type { InspectReport, StatementReport, TableReport, TransactionReport } from "../report.ts";
-import { percent, place, ROWS_MAX, rowsOf, tableName, when } from "./words.ts";
+import { percent, place, roundDuration, ROWS_MAX, rowsOf, tableName, when } from "./words.ts";
 
 const KEY_FROM: Readonly<Record<TableReport["keyFrom"], string>> = {
   schema: "",
@@ -86,7 +86,7 @@ export function transactionTables({ largest, longest }: InspectReport): PageTabl
             ["position", "left", place],
             ["rows", "right", ({ rows }) => formatCount(rows)],
             ["log", "right", ({ bytes }) => formatBytes(bytes)],
-            ["open for", "right", ({ seconds }) => formatDuration(seconds * 1000)],
+            ["open for", "right", ({ seconds }) => roundDuration(seconds)],
             ["committed (UTC)", "left", ({ at }) => when(at)],
             ["tables", "left", ({ tables }) => tables.join(", ")],
             ["GTID", "left", ({ gtid }) => gtid ?? ""],
@@ -105,7 +105,7 @@ export function statementTables({ ddl, ddlCount, statements, statementCount }: I
             found,
             [
               ["at (UTC)", "left", ({ at }) => when(at)],
-              ["took", "right", ({ executionSeconds }) => formatDuration(executionSeconds * 1000)],
+              ["took", "right", ({ executionSeconds }) => roundDuration(executionSeconds)],
               ["schema", "left", ({ schema }) => schema],
               ["statement", "left", ({ text }) => text],
               ["position", "left", place],

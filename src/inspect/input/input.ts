@@ -7,12 +7,14 @@ import { compressionOf, gunzipped, unzstded, type Compression } from "./compress
 
 /** One binlog file. */
 export interface BinlogInput {
-  /** As the server calls it: without a folder, and without `.gz` or `.zst`. */
+  /** As the server calls it: without a folder, and without `.gz` or `.zst`; with as much of its path as tells it from others of that name. */
   name: string;
   /** As it lies there, compressed or not; undefined where nobody knows it beforehand. */
   bytes: number | undefined;
   /** Its uncompressed bytes, from the first on. Each call begins anew. @throws ReplicationError CONFIG, CORRUPT_EVENT: what came before is whole */
   chunks(): AsyncIterable<Buffer>;
+  /** Where it lies, when it is a file. */
+  path?: string;
   /** Where it lies, when it is a plain file that can be read at any offset. */
   plainPath?: string;
 }
@@ -42,11 +44,34 @@ export async function findInputs(paths: readonly string[]): Promise<BinlogInput[
     const real = realPath(file);
     return seen.has(real) ? false : seen.add(real);
   });
-  return inOrder(files).map(inputOf);
+  const ordered = inOrder(files);
+  const names = namesOf(ordered);
+  return ordered.map((file, i) => inputOf(file, names[i] ?? file));
 }
 
+const STDIN = "/dev/stdin";
+
+function namesOf(files: readonly string[]): string[] {
+  const names = files.map((file) =>
+    file === STDIN ? "standard input" : path.basename(file).replace(/\.(?:gz|zst)$/, ""),
+  );
+  const alike = new Map<string, string[]>();
+  for (const [i, name] of names.entries()) alike.set(name, [...(alike.get(name) ?? []), files[i] ?? ""]);
+  return names.map((name, i) => {
+    const others = (alike.get(name) ?? []).filter((other) => other !== files[i]);
+    if (others.length === 0) return name;
+    for (let parts = 1; ; parts++) {
+      const own = lastParts(files[i] ?? "", parts);
+      if (others.every((other) => lastParts(other, parts) !== own)) return own;
+    }
+  });
+}
+
+/** Different files differ in the whole of it. */
+const lastParts = (file: string, parts: number): string => path.resolve(file).split(path.sep).slice(-parts).join("/");
+
 function filesOf(given: string): string[] {
-  if (given === "-") return ["/dev/stdin"];
+  if (given === "-") return [STDIN];
   const stats = statusOf(given);
   if (stats.isDirectory()) return filesInFolder(given);
   return isIndex(given, stats) ? filesInIndex(given) : [given];
@@ -138,15 +163,15 @@ function inOrder(files: readonly string[]): string[] {
   return [...series.values()].flatMap((alike) => alike.sort((a, b) => number(a) - number(b)));
 }
 
-function inputOf(file: string): BinlogInput {
+function inputOf(file: string, name: string): BinlogInput {
   const stats = statSync(file, { throwIfNoEntry: false });
   const isPlainFile = stats?.isFile() === true;
   const compression = isPlainFile ? compressionOf(readableHead(file)) : "none";
-  const isStdin = file === "/dev/stdin";
   return {
-    name: isStdin ? "standard input" : path.basename(file).replace(/\.(?:gz|zst)$/, ""),
+    name,
     bytes: isPlainFile ? stats.size : undefined,
     chunks: () => (isPlainFile ? unpacked(file, compression) : unpackedUnknown(file)),
+    ...(isPlainFile ? { path: file } : {}),
     ...(isPlainFile && compression === "none" ? { plainPath: file } : {}),
   };
 }

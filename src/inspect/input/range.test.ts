@@ -120,6 +120,42 @@ test("a bound whose transaction never came is told", () => {
   expect(filter.missing && describeBound(filter.missing)).toBe(`${UUID}:77`);
 });
 
+test.each([
+  ["4000", "2000", ["binlog.000008"]],
+  ["binlog.000009:4", "binlog.000008:900", FILES],
+  ["binlog.000009:4", "binlog.000008:900", []],
+  ["binlog.000009:4", "900", ["binlog.000008"]],
+  ["2026-11-30 03:02", "2026-11-30 03:01", FILES],
+])("from %s to %s is refused before anything is read", (from, to, files) => {
+  expect(() => new RangeFilter(rangeOf(from, to), files)).toThrow(/comes before the begin/);
+});
+
+test.each([
+  [`${UUID}:4`, `${UUID}:2`],
+  ["binlog.000009:1000", `${UUID}:3`],
+  [`${UUID}:4`, "binlog.000009:200"],
+  [`${UUID}:4`, "2026-11-30 03:02"],
+])("from %s to %s has nothing in it, and says why", (from, to) => {
+  const filter = new RangeFilter(rangeOf(from, to), FILES);
+  expect(LOG.map((transaction) => filter.take(transaction))).not.toContain("inside");
+  expect(filter.isOver).toBe(true);
+  expect(() => filter.missing).toThrow(/comes before the begin/);
+});
+
+test("a span without transactions is no mistake", () => {
+  expect(inside("2026-11-30 03:01:10", "2026-11-30 03:01:20")).toEqual([]);
+  const filter = new RangeFilter(rangeOf("2026-11-30 03:01:10", "2026-11-30 03:01:20"), FILES);
+  for (const transaction of LOG) filter.take(transaction);
+  expect(filter.missing).toBeUndefined();
+});
+
+test("of files with one name, a position must say which", () => {
+  const files = ["a/binlog.000008", "b/binlog.000008"];
+  expect(() => new RangeFilter(rangeOf("binlog.000008:4", undefined), files)).toThrow(/is 2 of these files/);
+  const filter = new RangeFilter(rangeOf("b/binlog.000008:4", undefined), files);
+  expect(files.map((file) => filter.skipsFile(file))).toEqual([true, false]);
+});
+
 test("whatever the bounds, the transactions inside are neighbours, and after the last nothing is", () => {
   const bound = fc.option(
     fc.oneof(
@@ -133,7 +169,13 @@ test("whatever the bounds, the transactions inside are neighbours, and after the
   );
   fc.assert(
     fc.property(bound, bound, (from, to) => {
-      const filter = new RangeFilter(rangeOf(from, to), FILES);
+      let filter: RangeFilter;
+      try {
+        filter = new RangeFilter(rangeOf(from, to), FILES);
+      } catch (error) {
+        expect(error).toMatchObject({ code: "CONFIG" });
+        return;
+      }
       const answers = LOG.map((transaction) => filter.take(transaction));
       const order = { before: 0, inside: 1, past: 2 };
       const ranks = answers.map((answer) => order[answer]);

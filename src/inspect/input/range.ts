@@ -108,19 +108,25 @@ export class RangeFilter {
   #answer: "before" | "inside" | "past" = "before";
   /** The transaction that `to` names has been: it was the last. */
   #lastTaken = false;
+  /** The end came before the begin. */
+  #isReversed = false;
 
-  /** `files`: names of the files that are read, in order, as far as they are known. */
+  /**
+   * `files`: names of the files that are read, in order, as far as they are known.
+   * @throws ReplicationError CONFIG: the range ends before it begins, or a file that it names is several of them
+   */
   constructor(range: Range, files: readonly string[] = []) {
     this.#range = range;
-    const names = files.map(baseName);
-    this.#fileOrder = new Map(names.map((name, i) => [name, i]));
-    this.#firstFile = names[0];
-    this.#lastFile = names.at(-1);
+    this.#fileOrder = orderOf(files);
+    this.#firstFile = files[0];
+    this.#lastFile = files.at(-1);
+    for (const bound of [range.from, range.to]) if (bound?.kind === "position") checkFile(bound, files);
+    if (this.#endsBeforeItBegins()) throw reversed(range);
   }
 
   take(transaction: Placed): "before" | "inside" | "past" {
     if (this.#lastTaken) this.#answer = "past";
-    if (this.#answer === "before" && this.#begins(transaction)) this.#answer = "inside";
+    if (this.#answer === "before") this.#enter(transaction);
     if (this.#answer === "inside" && this.#endsBefore(transaction)) this.#answer = "past";
     if (this.#answer === "inside") {
       const { to } = this.#range;
@@ -137,16 +143,40 @@ export class RangeFilter {
   /** A file that need not be opened: all of it is before `from`, or behind `to`. */
   skipsFile(file: string): boolean {
     const { from, to } = this.#range;
-    const name = baseName(file);
-    if (from?.kind === "position" && this.#compareFiles(name, from.file ?? this.#firstFile ?? name) < 0) return true;
-    return to?.kind === "position" && this.#compareFiles(name, to.file ?? this.#lastFile ?? name) > 0;
+    if (from?.kind === "position" && this.#compareFiles(file, from.file ?? this.#firstFile ?? file) < 0) return true;
+    return to?.kind === "position" && this.#compareFiles(file, to.file ?? this.#lastFile ?? file) > 0;
   }
 
-  /** The bound that names a transaction which never came, once all was read. */
+  /** The bound that names a transaction which never came, once all was read. @throws ReplicationError CONFIG: the end came before the begin */
   get missing(): Bound | undefined {
     const { from, to } = this.#range;
+    if (this.#isReversed) throw reversed(this.#range);
     if (this.#answer === "before" && from !== undefined && from.kind !== "time") return from;
     return to?.kind === "gtid" && !this.#lastTaken ? to : undefined;
+  }
+
+  #enter(transaction: Placed): void {
+    const { from, to } = this.#range;
+    if (this.#begins(transaction)) {
+      this.#answer = "inside";
+      // The transaction itself was named: that nothing lies between is no accident.
+      this.#isReversed = from?.kind === "gtid" && this.#endsBefore(transaction);
+    } else if (to?.kind === "gtid" && sameId(to.id, transaction.id)) {
+      this.#answer = "past";
+      this.#isReversed = true;
+    }
+  }
+
+  /** As far as the bounds alone tell. */
+  #endsBeforeItBegins(): boolean {
+    const { from, to } = this.#range;
+    if (from?.kind === "time" && to?.kind === "time") return from.atUs > to.atUs;
+    if (from?.kind !== "position" || to?.kind !== "position") return false;
+    const [first, last] = [from.file ?? this.#firstFile, to.file ?? this.#lastFile];
+    if (first === undefined || last === undefined) return false;
+    const isKnown = this.#orderOf(first) !== undefined && this.#orderOf(last) !== undefined;
+    if (!isKnown && seriesOf(first) !== seriesOf(last)) return false;
+    return (this.#compareFiles(first, last) || from.position - to.position) > 0;
   }
 
   #begins({ id, start, committedAtUs }: Placed): boolean {
@@ -174,14 +204,16 @@ export class RangeFilter {
     bound: { file: string | undefined; position: number },
     file: string | undefined,
   ): number {
-    const name = baseName(start.file);
-    return this.#compareFiles(name, bound.file ?? file ?? name) || start.position - bound.position;
+    return this.#compareFiles(start.file, bound.file ?? file ?? start.file) || start.position - bound.position;
   }
 
   #compareFiles(a: string, b: string): number {
-    const [x, y] = [this.#fileOrder.get(a), this.#fileOrder.get(baseName(b))];
-    if (x !== undefined && y !== undefined) return x - y;
-    return fileNumber(a) - fileNumber(b);
+    const [x, y] = [this.#orderOf(a), this.#orderOf(b)];
+    return x !== undefined && y !== undefined ? x - y : fileNumber(a) - fileNumber(b);
+  }
+
+  #orderOf(file: string): number | undefined {
+    return this.#fileOrder.get(file) ?? this.#fileOrder.get(baseName(file));
   }
 }
 
@@ -189,6 +221,33 @@ const baseName = (file: string): string => file.slice(file.lastIndexOf("/") + 1)
 
 /** Of `binlog.000012`, also when more digits came. */
 const fileNumber = (file: string): number => Number(/\.(\d+)$/.exec(baseName(file))?.[1] ?? 0);
+
+const seriesOf = (file: string): string => baseName(file).replace(/\.\d+$/, "");
+
+/** By the name that each file has here, and by the one that its server gave it. */
+function orderOf(files: readonly string[]): Map<string, number> {
+  return new Map([...files.map(baseName), ...files].map((name, i) => [name, i % files.length]));
+}
+
+function checkFile({ file, position }: { file: string | undefined; position: number }, files: readonly string[]): void {
+  if (file === undefined || files.includes(file)) return;
+  const alike = files.filter((one) => baseName(one) === baseName(file));
+  if (alike.length < 2) return;
+  throw new ReplicationError("CONFIG", `${file} is ${alike.length} of these files`, {
+    hint: `write ${alike.map((one) => `${one}:${position}`).join(" or ")}`,
+  });
+}
+
+function reversed({ from, to }: Range): ReplicationError {
+  const [begin, end] = [from, to].map((bound) => (bound === undefined ? "" : describeBound(bound)));
+  return new ReplicationError(
+    "CONFIG",
+    `the end, ${end}, comes before the begin, ${begin}: nothing lies between them`,
+    {
+      hint: "exchange --from and --to",
+    },
+  );
+}
 
 function sameId(a: TransactionId, b: TransactionId): boolean {
   if (a.kind === "mysql") return b.kind === "mysql" && a.gno === b.gno && a.uuid === b.uuid && a.tag === b.tag;

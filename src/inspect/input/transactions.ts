@@ -7,11 +7,13 @@ import { eventFact } from "../../binlog/grammar.ts";
 import { Assembler } from "../../transaction/assembler.ts";
 import type { Transaction } from "../../transaction/transaction.ts";
 import type { BinlogInput, Fault } from "./input.ts";
-import { type Range, RangeFilter } from "./range.ts";
+import { type Bound, type Range, RangeFilter } from "./range.ts";
 
 export interface TransactionsOptions {
   range?: Range;
   onFault: (fault: Fault) => void;
+  /** The bound of the range that names something which never came. */
+  onMissing?: (bound: Bound) => void;
   /** Uncompressed bytes read since the last call. */
   onBytes?: (bytes: number) => void;
   /** A transaction whose events take more has a `range` for its body instead: number of the input, from 0, and offsets in it. */
@@ -28,6 +30,7 @@ const FIRST_EVENT = 4;
 /**
  * All transactions of these files, in order. What cannot be read is told to `onFault`, and reading goes on behind it: at the next transaction where the events themselves
  * can still be told apart, else at the next file. Never throws for what is in a file.
+ * @throws ReplicationError CONFIG: the range ends before it begins
  */
 export async function* transactionsOf(
   inputs: readonly BinlogInput[],
@@ -39,16 +42,18 @@ export async function* transactionsOf(
   );
   let ordinal = 0;
   for (const [number, input] of inputs.entries()) {
-    if (filter.isOver) return;
+    if (filter.isOver) break;
     if (filter.skipsFile(input.name)) continue;
     const file = new FileTransactions(number, input, ordinal, options);
     for await (const transaction of file.all()) {
       const place = filter.take(transaction);
       if (place === "inside") yield transaction;
-      if (place === "past" || filter.isOver) return;
+      if (place === "past" || filter.isOver) break;
     }
     ordinal = file.ordinal;
   }
+  const { missing } = filter;
+  if (missing !== undefined) options.onMissing?.(missing);
 }
 
 /** The transactions of one file. Table maps, positions and what is open begin anew with it, as in the server's applier. */

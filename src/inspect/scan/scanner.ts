@@ -281,6 +281,11 @@ export class Scanner {
     const committedAtUs = open.committedAtUs === 0 ? u32(this.#bytes, at) * 1_000_000 : open.committedAtUs;
     const before = this.#place;
     this.#place = range.take({ id: idOf(open), start: { file: this.#file, position: open.offset }, committedAtUs });
+    if (before === "before" && this.#place === "past") {
+      this.#newPart();
+      this.#state = "outside";
+      return false;
+    }
     if (before === "before" && this.#place === "inside") {
       this.#newPart();
       open.number = 1;

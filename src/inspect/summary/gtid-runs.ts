@@ -62,15 +62,17 @@ export class GtidRuns {
 
   report(): GtidReport {
     const gaps: GtidReport["gaps"] = [];
+    const sources: GtidReport["sources"] = [];
     let gapCount = 0;
     for (const [source, runs] of this.#runs) {
+      sources.push({ source, from: String(runs[0]), to: String(runs.at(-1)), gapCount: runs.length / 2 - 1 });
       for (let i = 2; i < runs.length; i += 2) {
         gapCount++;
         if (gaps.length >= GAPS_SHOWN) continue;
         gaps.push({ source, from: String((runs[i - 1] as number) + 1), to: String((runs[i] as number) - 1) });
       }
     }
-    return { set: this.#set(), first: textOf(this.#firstRead), last: textOf(this.#lastRead), gaps, gapCount };
+    return { set: this.#set(), first: textOf(this.#firstRead), last: textOf(this.#lastRead), sources, gaps, gapCount };
   }
 
   #set(): string | null {

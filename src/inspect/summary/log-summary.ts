@@ -121,7 +121,7 @@ export class LogSummary {
       firstAt: isoTime(this.#firstAtUs),
       lastAt: isoTime(this.#lastAtUs),
       seconds,
-      rate: this.#rate.report(seconds),
+      rate: this.#rate.report(seconds, isWhole(this.#earliestUs) && isWhole(this.#latestUs)),
       tables: tables.map(tableReport),
       tablesLeftOut: this.#tablesLeftOut,
       patterns: this.#patterns(tables, rows.inserted + rows.updated + rows.deleted),
@@ -237,6 +237,8 @@ export class LogSummary {
     };
   }
 }
+
+const isWhole = (atUs: number): boolean => atUs % 1_000_000 === 0;
 
 function tableReport(counts: TableCounts): TableReport {
   const { schema, table, inserts, updates, deletes, transactions, bytes, savableBytes, emptyUpdates, keyFrom, key } =

@@ -26,8 +26,7 @@ import { TopList } from "./top-list.ts";
 const HOT_ROWS_MAX = 100;
 const TABLES_NAMED = 5;
 const TYPES = 256;
-/** A transaction's begin is told in whole seconds: what is shorter may have taken no time at all. */
-const BEGIN_SECONDS = 1;
+/** A transaction's begin is told in whole seconds: what is shorter than this may have taken hardly any time. */
 const LONG_SECONDS = 2;
 
 /** Adds up one part of a log. The scanner counts in its fields where it is in a hurry. */
@@ -189,7 +188,7 @@ export class PartBuilder {
       bytes: open.bytes,
       rows: open.rows,
       at: isoTime(atUs),
-      seconds: seconds < BEGIN_SECONDS ? 0 : Math.round(seconds * 10) / 10,
+      seconds: Math.floor(seconds),
       tables: open.tables.slice(0, TABLES_NAMED).map(({ name }) => name),
     };
   }

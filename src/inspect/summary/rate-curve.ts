@@ -54,7 +54,8 @@ export class RateCurve {
     return { widthSeconds: this.#width, first: this.#first, values: this.#values };
   }
 
-  report(spanSeconds: number): RateReport {
+  /** `isWholeSeconds`: clocks tell no fractions. */
+  report(spanSeconds: number, isWholeSeconds: boolean): RateReport {
     const column = (field: number): number[] => this.#values.filter((_, i) => i % FIELDS === field);
     const [transactions, rows, bytes] = [column(0), column(1), column(2)];
     const total = { transactions: sum(transactions), rows: sum(rows), bytes: sum(bytes) };
@@ -67,14 +68,16 @@ export class RateCurve {
     const at = (index: number): string => isoTime((this.#first + index) * this.#width * SECOND_US) ?? "";
     const peak = { transactions: transactions[busiest] ?? 0, rows: rows[busiest] ?? 0, bytes: bytes[busiest] ?? 0 };
     const isLong = spanSeconds >= 1;
+    // Of whole seconds the last one is part of the span too.
+    const meanSeconds = isWholeSeconds ? spanSeconds + 1 : spanSeconds;
     return {
       from: transactions.length === 0 ? null : at(0),
       bucketSeconds: this.#width,
       transactions,
       rows,
       bytes,
-      perSecond: isLong ? per(total, spanSeconds) : null,
-      perMinute: isLong ? per(total, spanSeconds / 60) : null,
+      perSecond: isLong ? per(total, meanSeconds) : null,
+      perMinute: isLong ? per(total, meanSeconds / 60) : null,
       peak: transactions.length === 0 ? null : { ...per(peak, this.#width), at: at(busiest) },
     };
   }

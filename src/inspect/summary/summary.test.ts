@@ -148,3 +148,11 @@ test("times are told to the microsecond, and not at all where the log tells none
   expect(isoTime(0)).toBe(null);
   expect(isoTime(Number.MAX_VALUE)).toBe(null);
 });
+
+test("the average is never above the busiest second where clocks tell whole seconds", () => {
+  const curve = new RateCurve();
+  for (let i = 0; i < 27; i++) curve.add((1_700_000_000 + (i % 2)) * 1_000_000, 1, 1, 100);
+  const { perSecond, peak } = curve.report(1, true);
+  expect(perSecond?.transactions).toBe(13.5);
+  expect(peak?.transactions).toBe(14);
+});
