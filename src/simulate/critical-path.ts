@@ -213,7 +213,8 @@ class Writers {
         writer = this.#byHash.get(hashes[own] ?? -1);
       }
     }
-    for (const transaction of areMany(hashes) ? this.#transactions : this.#large) {
+    const rest = areMany(hashes) ? this.#transactions : this.#large;
+    for (const transaction of rest) {
       const its = firstCommon(transaction.scheduler.writeset?.writes ?? [], hashes);
       if (its < 0 || its > place) continue;
       place = its;
