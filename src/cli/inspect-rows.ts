@@ -3,8 +3,8 @@ import { ReplicationError } from "../base/error.ts";
 import type { BinlogInput, Fault } from "../inspect/input/input.ts";
 import { describeBound, type Range } from "../inspect/input/range.ts";
 import { printRows, type RowsOutcome } from "../inspect/rows/print-rows.ts";
-import { parseTablePattern } from "../inspect/rows/tables.ts";
 import { printUndo } from "../inspect/rows/print-undo.ts";
+import { parseTablePattern } from "../inspect/rows/table-pattern.ts";
 import type { Table } from "../schema/catalog.ts";
 import { followCounts } from "./follow.ts";
 import type { LiveBinlog } from "./live-binlog.ts";
@@ -12,11 +12,13 @@ import { renderFollowLine } from "./render/follow.ts";
 import { formatCounted } from "./render/units.ts";
 import type { Screen } from "./screen.ts";
 import { openSpillFile } from "./spill-file.ts";
+import { OutputClosed, StatementOutput } from "./statement-output.ts";
 
 export interface InspectRowsOptions {
   rows?: true;
   undo?: true;
-  /** `schema.table`, `schema.*`; none: all. */
+  follow?: true;
+  /** `schema.table`, `schema.*`, `*.table`; none: all. */
   table: readonly string[];
   /** Seconds between two lines of rates. */
   interval: string;
@@ -27,6 +29,7 @@ export interface InspectRowsOptions {
   signal: AbortSignal | undefined;
 }
 
+const EXIT_FAILURE = 3;
 const INTERVAL_SECONDS_MAX = 86_400;
 
 /** `inspect` with --rows, --undo, or --follow without either. @returns the exit code */
@@ -35,12 +38,12 @@ export async function inspectRows(
   options: InspectRowsOptions,
   screen: Screen,
 ): Promise<number> {
-  const { range = { from: undefined, to: undefined }, tables, table, live } = options;
+  const { range = { from: undefined, to: undefined }, table, live } = options;
   const isOver = (): boolean => options.signal?.aborted === true || live?.failure !== undefined;
   if (options.rows === true || options.undo === true) {
     const only = table.length === 0 ? undefined : table.map(parseTablePattern);
     const how = options.rows === true ? "rows" : "undo";
-    return showRows(inputs, { how, range, tables, only, isOver }, screen);
+    return showRows(inputs, { ...options, how, range, only, isOver }, screen);
   }
   const seconds = Number(options.interval);
   if (!(seconds > 0 && seconds <= INTERVAL_SECONDS_MAX)) {
@@ -51,65 +54,69 @@ export async function inspectRows(
   return showRates(inputs, { range, intervalMs: seconds * 1000, isOver }, screen);
 }
 
-interface ShowRowsOptions {
+interface ShowRowsOptions extends Pick<InspectRowsOptions, "tables" | "live" | "signal" | "follow"> {
   how: "rows" | "undo";
   range: Range;
-  tables: readonly Table[];
   only: readonly string[] | undefined;
   /** Reading was ended: what then looks like a fault is none. */
   isOver: () => boolean;
 }
 
-/** Whoever read standard output has gone: there is nothing more to do, and nothing is wrong. */
-class OutputClosed extends Error {}
-
 /**
  * `inspect --rows` and `--undo`: statements on standard output, what is wrong on standard error.
- * @returns the exit code: 1 when something could not be read or undone
+ * @returns the exit code: 1 when something could not be read, is only a comment, or was asked for and is not there
+ * @throws ReplicationError the text is incomplete for a reason that is not in the log
  */
 async function showRows(inputs: readonly BinlogInput[], options: ShowRowsOptions, screen: Screen): Promise<number> {
-  const { how, range, tables, only, isOver } = options;
+  const { how, range, tables, only, live, signal, isOver } = options;
+  const follow = options.follow === true;
   const faults: Fault[] = [];
+  const check = (): void => {
+    if (live?.failure !== undefined) throw live.failure;
+    if (signal?.aborted === true && !follow) throw new ReplicationError("STOPPED", "the log was not read to its end");
+  };
   const reading = {
     range,
     tables,
     only,
+    check,
+    ...(follow && tables.length > 0 && live !== undefined ? { lookUp: live.tableNow } : {}),
     onFault: (fault: Fault) => {
       if (isOver()) return;
       faults.push(fault);
       screen.note(`${fault.file}:${fault.offset}: ${fault.reason}`);
     },
   };
-  const write = outputWriter();
+  const output = new StatementOutput();
+  const stopWatching = follow ? output.watchReader() : () => {};
   let outcome: RowsOutcome;
   try {
-    outcome =
-      how === "rows" ? await printRows(inputs, reading, write) : await printUndo(inputs, reading, write, openSpillFile);
+    const print = how === "rows" ? printRows : printUndo;
+    outcome = await print(inputs, reading, output.write, openSpillFile);
   } catch (error) {
     if (error instanceof OutputClosed) return 0;
+    // It is told by whoever opened it.
+    if (error === live?.failure) return EXIT_FAILURE;
     throw error;
+  } finally {
+    stopWatching();
   }
-  const { missing, notUndone, nameless } = outcome;
-  if (missing !== undefined) screen.note(`nothing in the log is ${describeBound(missing)}`);
-  if (nameless.length > 0) {
-    screen.note(
-      `no column names are known of ${nameless.join(", ")}: these statements cannot be executed\n  Try: --schema DUMP.sql, or --source, or binlog_row_metadata=FULL on the source`,
-    );
-  }
-  if (notUndone > 0) {
-    screen.note(`${formatCounted(notUndone, "change")} cannot be undone; the text has them as comments`);
-  }
-  return faults.length > 0 || notUndone > 0 || missing !== undefined ? 1 : 0;
+  tellOutcome(outcome, how, screen);
+  const { asComments, missing, unseen } = outcome;
+  // What is followed has no end at which something would be missing.
+  if (!follow) for (const name of unseen) screen.note(`no change of ${name} in this range`);
+  const isLess = missing !== undefined || asComments > 0 || (!follow && unseen.length > 0);
+  return faults.length > 0 || isLess ? 1 : 0;
 }
 
-function outputWriter(): (bytes: Buffer) => Promise<void> {
-  return (bytes) =>
-    new Promise((resolve, reject) => {
-      process.stdout.write(bytes, (error) => {
-        if (error === null || error === undefined) resolve();
-        else reject(new OutputClosed());
-      });
-    });
+function tellOutcome({ missing, asComments, obstacles }: RowsOutcome, how: "rows" | "undo", screen: Screen): void {
+  if (missing !== undefined) screen.note(`nothing in the log is ${describeBound(missing)}`);
+  for (const [table, { reason, hint }] of obstacles) {
+    screen.note(`${table}: ${reason}${hint === undefined ? "" : `\n  Try: ${hint}`}`);
+  }
+  if (asComments === 0) return;
+  const what = how === "undo" ? "cannot be undone" : "cannot be executed again";
+  screen.note(`${formatCounted(asComments, "change")} ${what}; the text has them as comments`);
 }
 
 /** `inspect --follow` without `--rows`: a line each interval, until `signal`. @returns the exit code */

@@ -10,7 +10,7 @@ import { onStopSignals } from "./stop-signals.ts";
 
 /** A server whose binlog, or whose tables, are looked at. */
 export interface InspectSource {
-  /** Ctrl-C, once the binlog is read: the reading is to end. */
+  /** Ctrl-C, or nobody reads the output, once the binlog is read: the reading is to end. */
   signal: AbortSignal;
   /** Names and keys as the server has them now. */
   schema(): Promise<Schema>;
@@ -35,6 +35,8 @@ export function inspectSource(flags: Record<string, unknown>, follow: boolean): 
         () => {},
         EXIT_AT_ONCE,
       );
+      // Nobody reads what comes of it.
+      process.stdout.once("error", () => stop.abort());
       return liveBinlog({ source, from, follow, signal: stop.signal });
     },
   };

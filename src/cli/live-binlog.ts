@@ -11,8 +11,11 @@ import type { Bound } from "../inspect/input/range.ts";
 import { BINLOG_MAGIC, decodeAnyRotate, encodeRotate, isArtificialRotate } from "../relay/prologue.ts";
 import { connectSource, requestStream, type StreamStart } from "../source/connect.ts";
 import { SourceStream } from "../source/stream.ts";
+import { readTables, type Table } from "../schema/catalog.ts";
+import { quoteText } from "../schema/names.ts";
 import type { SourcePosition } from "../transaction/transaction.ts";
 import type { Connection } from "../wire/connection.ts";
+import { Session } from "../wire/session.ts";
 
 export interface LiveBinlogOptions {
   source: ServerAddress;
@@ -26,6 +29,8 @@ export interface LiveBinlogOptions {
 export interface LiveBinlog extends BinlogInput {
   /** Why the source sends no more, when neither its log's end nor `signal` was the reason. Readers take it for a fault of the file and go on. */
   failure: ReplicationError | undefined;
+  /** A table as the source has it now; undefined: it has none, or the account may not see it. */
+  tableNow: (schema: string, name: string) => Promise<Table | undefined>;
 }
 
 const HEARTBEAT_MS = 5_000;
@@ -51,8 +56,20 @@ export function liveBinlog(options: LiveBinlogOptions): LiveBinlog {
     bytes: undefined,
     failure: undefined,
     chunks: () => chunks(options, live),
+    tableNow: (schema, name) => tableNow(options.source, schema, name),
   };
   return live;
+}
+
+async function tableNow(source: ServerAddress, schema: string, name: string): Promise<Table | undefined> {
+  const session = await Session.connect(source, { programName: "abreast inspect" });
+  try {
+    const condition = `TABLE_SCHEMA = ${quoteText(schema)} AND TABLE_NAME = ${quoteText(name)}`;
+    // The server may compare names without regard to case.
+    return (await readTables(session, condition)).find((table) => table.schema === schema && table.name === name);
+  } finally {
+    await session.close();
+  }
 }
 
 async function* chunks(options: LiveBinlogOptions, live: LiveBinlog): AsyncGenerator<Buffer> {

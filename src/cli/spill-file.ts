@@ -4,11 +4,20 @@ import path from "node:path";
 import { ReplicationError } from "../base/error.ts";
 import { systemReason } from "../base/system-error.ts";
 import type { SpillFile } from "../inspect/rows/reverse-spool.ts";
+import { formatBytes } from "./render/units.ts";
 
-/** A temporary file without a name: it is gone with the process, however that ends. */
+/** A temporary file without a name: it is gone with the process, however that ends. @throws ReplicationError DISK_FULL, also from what it returns */
 export function openSpillFile(): SpillFile {
   const folder = tmpdir();
-  const descriptor = attempt(folder, () => {
+  let length = 0;
+  const attempt = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      throw unusable(folder, length, error);
+    }
+  };
+  const descriptor = attempt(() => {
     const own = mkdtempSync(path.join(folder, "abreast-undo-"));
     const opened = openSync(path.join(own, "spill"), "w+", 0o600);
     rmSync(own, { recursive: true });
@@ -16,17 +25,21 @@ export function openSpillFile(): SpillFile {
   });
   return {
     write: (bytes, at) => {
-      attempt(folder, () => {
-        for (let done = 0; done < bytes.length;)
-          done += writeSync(descriptor, bytes, done, bytes.length - done, at + done);
+      length = at;
+      attempt(() => {
+        for (let done = 0; done < bytes.length;) {
+          const written = writeSync(descriptor, bytes, done, bytes.length - done, at + done);
+          done += written;
+          length += written;
+        }
       });
     },
-    read: (at, length) => {
-      const bytes = Buffer.allocUnsafe(length);
-      attempt(folder, () => {
-        for (let done = 0; done < length;) {
-          const read = readSync(descriptor, bytes, done, length - done, at + done);
-          if (read === 0) throw new Error("the temporary file is shorter than what was written");
+    read: (at, wanted) => {
+      const bytes = Buffer.allocUnsafe(wanted);
+      attempt(() => {
+        for (let done = 0; done < wanted;) {
+          const read = readSync(descriptor, bytes, done, wanted - done, at + done);
+          if (read === 0) throw new Error("it is shorter than what was written");
           done += read;
         }
       });
@@ -35,14 +48,11 @@ export function openSpillFile(): SpillFile {
   };
 }
 
-function attempt<T>(folder: string, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw new ReplicationError("DISK_FULL", `the temporary file in ${folder} cannot be used: ${systemReason(error)}`, {
-      retry: "never",
-      hint: "set TMPDIR to a folder with as much room as the log has bytes",
-      cause: error,
-    });
-  }
+function unusable(folder: string, length: number, cause: unknown): ReplicationError {
+  const held = length === 0 ? "" : `, with ${formatBytes(length)} of statements in it`;
+  return new ReplicationError(
+    "DISK_FULL",
+    `the temporary file that --undo needs in ${folder} cannot be used${held}: ${systemReason(cause)}`,
+    { retry: "never", hint: "TMPDIR=FOLDER, one with about as much room as the log has bytes uncompressed", cause },
+  );
 }

@@ -1,17 +1,18 @@
+import { ReplicationError } from "../../base/error.ts";
 import { EVENT_TYPE } from "../../binlog/event-type.ts";
 import { eventType } from "../../binlog/event.ts";
 import { decodeExecuteLoadQuery } from "../../binlog/events/load-data.ts";
 import { decodeQuery } from "../../binlog/events/query.ts";
 import type { BinlogFormat } from "../../binlog/format.ts";
 import type { EventFact } from "../../binlog/grammar.ts";
-import type { Table } from "../../schema/catalog.ts";
 import { describeId, type Transaction } from "../../transaction/transaction.ts";
-import type { BinlogInput } from "../input/input.ts";
+import type { BinlogInput, Fault } from "../input/input.ts";
 import type { Bound } from "../input/range.ts";
 import { RowStatements } from "./row-statements.ts";
 import { SessionText } from "./session-text.ts";
 import { sqlComment, SqlText } from "./sql-text.ts";
-import { OpenTables } from "./tables.ts";
+import type { Obstacle } from "./obstacle.ts";
+import { OpenTables, type TablesOptions } from "./tables.ts";
 import {
   type ReadOptions,
   readTransactions,
@@ -19,11 +20,9 @@ import {
   type TransactionSink,
 } from "./transaction-reader.ts";
 
-export interface RowsOptions extends ReadOptions {
-  /** Definitions of tables, for the names, keys and character sets that the log does not have. */
-  tables?: readonly Table[];
-  /** `schema.table`, `schema.*`: only rows of these. */
-  only?: readonly string[] | undefined;
+export interface RowsOptions extends ReadOptions, TablesOptions {
+  /** Asked when all was read, and before `printUndo` writes: throws when it was not all of the range, or when somebody has ended the work. */
+  check?: () => void;
 }
 
 export interface RowsOutcome {
@@ -31,10 +30,12 @@ export interface RowsOutcome {
   transactions: number;
   rows: number;
   statements: number;
-  /** Changes that the log does not tell how to take back; always 0 when they are only shown. */
-  notUndone: number;
-  /** Tables whose columns have no names: their statements cannot be executed. */
-  nameless: string[];
+  /** Changes that no statement does, or takes back: the text has them as comments. */
+  asComments: number;
+  /** By quoted name: tables of which that is so for all changes, and why. */
+  obstacles: ReadonlyMap<string, Obstacle>;
+  /** Of the tables that were asked for, those of which nothing came. */
+  unseen: string[];
   /** A bound of the range that names something which never came. */
   missing: Bound | undefined;
 }
@@ -44,17 +45,39 @@ export type Write = (bytes: Buffer) => Promise<void> | undefined;
 
 const FLUSH_BYTES = 256 << 10;
 
-/** Every row and statement of the log as SQL that does it again, transaction by transaction, to `write`. */
+/**
+ * Every row and statement of the log as SQL that does it again, transaction by transaction, to `write`. What could not be read, and what ended the reading, is a comment in its place.
+ */
 export async function printRows(
   inputs: readonly BinlogInput[],
   options: RowsOptions,
   write: Write,
 ): Promise<RowsOutcome> {
   const printer = new RowsPrinter(options, write);
-  const missing = await readTransactions(inputs, options, printer);
-  await printer.flush(true);
-  return { ...printer.counts, notUndone: 0, nameless: [...printer.tables.nameless], missing };
+  const onFault = (fault: Fault): void => {
+    printer.comment(describeFault(fault));
+    options.onFault(fault);
+  };
+  let missing: Bound | undefined;
+  try {
+    missing = await readTransactions(inputs, { ...options, onFault }, printer);
+    options.check?.();
+  } catch (error) {
+    if (error instanceof ReplicationError && error.code !== "OUTPUT") {
+      printer.comment(describeIncomplete(error));
+      await printer.write();
+    }
+    throw error;
+  }
+  await printer.write();
+  const { obstacles, unseen } = printer.tables;
+  return { ...printer.counts, obstacles, unseen, missing };
 }
+
+export const describeFault = ({ file, offset, reason }: Fault): string =>
+  `what stands here cannot be read, and is missing in this text: ${file}:${offset}: ${reason}`;
+
+export const describeIncomplete = (error: ReplicationError): string => `this text is incomplete: ${error.message}`;
 
 /** Gives all of the text away, and empties it once it is taken. */
 export function writeAll(sql: SqlText, write: Write): Promise<void> | undefined {
@@ -82,7 +105,7 @@ export function describeHead({ id, start, committedAtUs }: TransactionHead): str
 
 class RowsPrinter implements TransactionSink {
   readonly tables: OpenTables;
-  readonly counts = { transactions: 0, rows: 0, statements: 0 };
+  readonly counts = { transactions: 0, rows: 0, statements: 0, asComments: 0 };
   readonly #sql = new SqlText();
   readonly #session = new SessionText(this.#sql);
   readonly #rows = new RowStatements(this.#sql);
@@ -94,8 +117,8 @@ class RowsPrinter implements TransactionSink {
   #isOpen = false;
   #xid: string | undefined;
 
-  constructor({ tables = [], only }: RowsOptions, write: Write) {
-    this.tables = new OpenTables(tables, only);
+  constructor(options: RowsOptions, write: Write) {
+    this.tables = new OpenTables(options);
     this.#write = write;
   }
 
@@ -122,12 +145,14 @@ class RowsPrinter implements TransactionSink {
     this.#showHead();
     this.#session.forRows(event, format);
     this.#open();
-    if (!plan.executable) this.#tellNameless(plan.name);
+    const obstacle = plan.obstacles.repeat;
+    if (obstacle !== undefined) this.#tellObstacle(plan.name, obstacle);
     const rows = this.#rows;
     rows.open(event, map, format, plan);
     while (rows.next()) {
       rows.writeForward();
       this.counts.rows++;
+      if (obstacle !== undefined) this.counts.asComments++;
     }
   }
 
@@ -139,7 +164,9 @@ class RowsPrinter implements TransactionSink {
       return;
     }
     if (type !== EVENT_TYPE.QUERY) return;
-    const text = decodeQuery(event, format).sql.toString("latin1");
+    const query = decodeQuery(event, format);
+    const text = query.sql.toString("latin1");
+    if (fact === "statement") this.tables.defines(query.sql.toString("utf8"), query.schema);
     if (fact !== "savepoint" && !this.tables.wantsStatement(text)) return;
     if (fact === "savepoint" && !this.#isOpen && this.#head !== undefined) return;
     this.#showHead();
@@ -180,8 +207,17 @@ class RowsPrinter implements TransactionSink {
   }
 
   flush(idle: boolean): Promise<void> | undefined {
-    if (this.#sql.length < (idle ? 1 : FLUSH_BYTES)) return undefined;
-    return writeAll(this.#sql, this.#write);
+    const refreshes = this.tables.refresh();
+    if (refreshes !== undefined) return refreshes;
+    return this.#sql.length < (idle ? 1 : FLUSH_BYTES) ? undefined : this.write();
+  }
+
+  write(): Promise<void> | undefined {
+    return this.#sql.length === 0 ? undefined : writeAll(this.#sql, this.#write);
+  }
+
+  comment(text: string): void {
+    this.#sql.text(sqlComment(text));
   }
 
   #showHead(): void {
@@ -197,10 +233,10 @@ class RowsPrinter implements TransactionSink {
     this.#sql.text(this.#opener);
   }
 
-  #tellNameless(name: string): void {
-    if (this.tables.nameless.has(name)) return;
-    this.tables.nameless.add(name);
-    this.#sql.text(sqlComment(`nobody told the column names of ${name}: statements with @1, @2, … cannot be executed`));
+  #tellObstacle(name: string, obstacle: Obstacle): void {
+    if (this.tables.obstacles.has(name)) return;
+    this.tables.obstacles.set(name, obstacle);
+    this.comment(`changes of ${name} are only comments; ${obstacle.reason}`);
   }
 
   #loadData(event: Buffer, format: BinlogFormat): void {
@@ -208,7 +244,8 @@ class RowsPrinter implements TransactionSink {
     if (!this.tables.wantsStatement(text)) return;
     this.#showHead();
     this.counts.statements++;
-    this.#sql.text(sqlComment(`its file is in the log and is not shown:\n${text}`));
+    this.counts.asComments++;
+    this.comment(`its file is in the log and is not shown:\n${text}`);
   }
 }
 

@@ -1,3 +1,4 @@
+import { ReplicationError } from "../../base/error.ts";
 import { EVENT_TYPE } from "../../binlog/event-type.ts";
 import { eventType } from "../../binlog/event.ts";
 import { decodeExecuteLoadQuery } from "../../binlog/events/load-data.ts";
@@ -6,8 +7,16 @@ import { ROWS_FLAG, rowsFlags } from "../../binlog/events/rows.ts";
 import type { BinlogFormat } from "../../binlog/format.ts";
 import type { EventFact } from "../../binlog/grammar.ts";
 import type { Transaction } from "../../transaction/transaction.ts";
-import type { BinlogInput } from "../input/input.ts";
-import { describeHead, type RowsOptions, type RowsOutcome, type Write, writeAll } from "./print-rows.ts";
+import type { BinlogInput, Fault } from "../input/input.ts";
+import {
+  describeFault,
+  describeHead,
+  describeIncomplete,
+  type RowsOptions,
+  type RowsOutcome,
+  type Write,
+  writeAll,
+} from "./print-rows.ts";
 import { ReverseSpool, type SpillFile } from "./reverse-spool.ts";
 import { RowStatements } from "./row-statements.ts";
 import { sqlComment, SqlText } from "./sql-text.ts";
@@ -22,7 +31,9 @@ const COMMIT = Buffer.from("COMMIT;\n");
 
 /**
  * The statements that take back every row change of the range, the last first, to `write`. What cannot be taken back (DDL, statements, rows of which the log has too little) is there as
- * a comment in its place. All of the range is read before the first statement comes: memory is bounded by `openSpill`, which gives room on disk when much has to wait.
+ * a comment in its place. All of the range is read before the first statement comes: memory is bounded by `openSpill`, which gives room on disk when much has to wait. A failure
+ * before that writes nothing; one behind it ends the text with a comment that says so, and takes back what the text has begun of a transaction.
+ * @throws ReplicationError DISK_FULL, OUTPUT, and what `check` throws
  */
 export async function printUndo(
   inputs: readonly BinlogInput[],
@@ -32,30 +43,56 @@ export async function printUndo(
 ): Promise<RowsOutcome> {
   const spool = new ReverseSpool(openSpill);
   const collector = new UndoCollector(options, spool);
-  const missing = await readTransactions(inputs, options, collector);
+  const onFault = (fault: Fault): void => {
+    collector.comment(describeFault(fault));
+    options.onFault(fault);
+  };
+  const missing = await readTransactions(inputs, { ...options, onFault }, collector);
   collector.finish();
-  await writeBackwards(spool, collector.areUnchecked, write);
-  return { ...collector.counts, nameless: [...collector.tables.nameless], missing };
+  await writeBackwards(spool, collector.areUnchecked, write, options.check ?? (() => {}));
+  const { obstacles, unseen } = collector.tables;
+  return { ...collector.counts, obstacles, unseen, missing };
 }
 
 /**
  * With foreign keys checked, a cascade that the log does not have (before MySQL 9.6) runs back as it ran. Where the source did not check them, there may be rows in between that have no
  * parent, and the way back leads over the same states: then nothing is checked.
  */
-async function writeBackwards(spool: ReverseSpool, areUnchecked: boolean, write: Write): Promise<void> {
+async function writeBackwards(
+  spool: ReverseSpool,
+  areUnchecked: boolean,
+  write: Write,
+  check: () => void,
+): Promise<void> {
   const sql = new SqlText();
+  let hasBegun = false;
+  const flush = async (): Promise<void> => {
+    check();
+    hasBegun = true;
+    await writeAll(sql, write);
+  };
+  check();
   if (spool.length > 0) sql.text(`${SETTINGS}SET SESSION foreign_key_checks=${areUnchecked ? 0 : 1};\n`);
-  for (const bytes of spool.backwards()) {
-    sql.bytes(bytes);
-    if (sql.length >= FLUSH_BYTES) await writeAll(sql, write);
+  try {
+    for (const bytes of spool.backwards()) {
+      sql.bytes(bytes);
+      if (sql.length >= FLUSH_BYTES) await flush();
+    }
+    if (sql.length > 0) await flush();
+  } catch (error) {
+    if (hasBegun && error instanceof ReplicationError && error.code !== "OUTPUT") {
+      sql.truncate(0);
+      sql.text(`ROLLBACK;\n${sqlComment(describeIncomplete(error))}`);
+      await writeAll(sql, write);
+    }
+    throw error;
   }
-  if (sql.length > 0) await writeAll(sql, write);
 }
 
 /** Puts a transaction's end first and its begin last, and its rows in between as they come: read backwards it is whole again. */
 class UndoCollector implements TransactionSink {
   readonly tables: OpenTables;
-  readonly counts = { transactions: 0, rows: 0, statements: 0, notUndone: 0 };
+  readonly counts = { transactions: 0, rows: 0, statements: 0, asComments: 0 };
   /** The source changed some rows without checking foreign keys. */
   areUnchecked = false;
   readonly #spool: ReverseSpool;
@@ -64,22 +101,22 @@ class UndoCollector implements TransactionSink {
   #head: TransactionHead | undefined;
   /** Where the open transaction begins in the spool, and what it has counted. */
   #from = 0;
-  #rowsBefore = 0;
+  #countsBefore = { rows: 0, asComments: 0 };
   #hasRows = false;
   #returnsToSavepoint = false;
   #xid: string | undefined;
   /** Prepared, not yet committed: places in the spool. */
   readonly #prepared = new Map<string, { from: number; to: number; head: string }>();
 
-  constructor({ tables = [], only }: RowsOptions, spool: ReverseSpool) {
-    this.tables = new OpenTables(tables, only);
+  constructor(options: RowsOptions, spool: ReverseSpool) {
+    this.tables = new OpenTables(options);
     this.#spool = spool;
   }
 
   begin(head: TransactionHead): void {
     this.#head = head;
     this.#from = this.#spool.length;
-    this.#rowsBefore = this.counts.rows;
+    this.#countsBefore = { ...this.counts };
     this.#hasRows = false;
     this.#returnsToSavepoint = false;
     this.#xid = undefined;
@@ -99,18 +136,20 @@ class UndoCollector implements TransactionSink {
     const { map, plan } = table;
     if (!this.#hasRows) this.#spool.append(COMMIT);
     this.#hasRows = true;
-    if (!plan.executable) this.tables.nameless.add(plan.name);
+    const { undo: obstacle } = plan.obstacles;
+    if (obstacle !== undefined) this.tables.obstacles.set(plan.name, obstacle);
     this.areUnchecked ||= (rowsFlags(event, format) & ROWS_FLAG.NO_FOREIGN_KEY_CHECKS) !== 0;
     const rows = this.#rows;
     rows.open(event, map, format, plan);
     while (rows.next()) {
       this.#sql.truncate(0);
-      if (rows.writeBackward()) {
+      if (obstacle === undefined && rows.writeBackward()) {
         this.counts.rows++;
         this.#spool.append(this.#sql.view());
       } else {
         rows.writeForward();
-        this.#cannot("its row images hold too little", this.#sql.view().toString("utf8").trimEnd());
+        const change = this.#sql.view().toString("utf8").slice(plan.commented.length).trimEnd();
+        this.#cannot(obstacle?.reason ?? "its row images hold too little", change);
       }
     }
   }
@@ -120,6 +159,7 @@ class UndoCollector implements TransactionSink {
     if (type !== EVENT_TYPE.QUERY && type !== EVENT_TYPE.EXECUTE_LOAD_QUERY) return;
     const query = type === EVENT_TYPE.QUERY ? decodeQuery(event, format) : decodeExecuteLoadQuery(event, format);
     const text = query.sql.toString("utf8");
+    if (fact === "statement" && query.kind === "query") this.tables.defines(text, query.schema);
     if (fact === "savepoint") {
       this.#returnsToSavepoint ||= /^\s*ROLLBACK/i.test(text);
     } else if (fact === "xa-commit" || fact === "xa-rollback") {
@@ -132,8 +172,7 @@ class UndoCollector implements TransactionSink {
 
   end(ending: Transaction["ending"]): void {
     if (this.#hasRows && (ending === "rollback" || this.#returnsToSavepoint)) {
-      this.#spool.truncate(this.#from);
-      this.counts.rows = this.#rowsBefore;
+      this.#forget();
       this.#hasRows = false;
       this.#cannot("a part of it was rolled back, and the log does not tell which", "the transaction");
     }
@@ -150,8 +189,7 @@ class UndoCollector implements TransactionSink {
   }
 
   abandon(): void {
-    this.#spool.truncate(this.#from);
-    this.counts.rows = this.#rowsBefore;
+    this.#forget();
     this.#head = undefined;
   }
 
@@ -159,12 +197,18 @@ class UndoCollector implements TransactionSink {
     this.tables.restart();
   }
 
-  flush(): undefined {}
+  flush(): Promise<void> | undefined {
+    return this.tables.refresh();
+  }
+
+  comment(text: string): void {
+    this.#spool.append(Buffer.from(sqlComment(text)));
+  }
 
   /** What is still prepared has changed nothing yet: whoever ends it decides. */
   finish(): void {
     for (const [xid, { head }] of this.#prepared) {
-      this.#spool.append(Buffer.from(sqlComment(`prepared and not ended here, so not undone: XA ${xid}, ${head}`)));
+      this.comment(`prepared and not ended here, so not undone: XA ${xid}, ${head}`);
     }
   }
 
@@ -177,7 +221,13 @@ class UndoCollector implements TransactionSink {
   }
 
   #cannot(why: string, what: string): void {
-    this.counts.notUndone++;
-    this.#spool.append(Buffer.from(sqlComment(`cannot be undone, ${why}: ${what}`)));
+    this.counts.asComments++;
+    this.comment(`cannot be undone, ${why}: ${what}`);
+  }
+
+  /** The open transaction, as far as it was read. */
+  #forget(): void {
+    this.#spool.truncate(this.#from);
+    Object.assign(this.counts, this.#countsBefore);
   }
 }

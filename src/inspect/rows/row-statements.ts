@@ -18,7 +18,7 @@ const EQUALS = 0x3d;
 const BYTES_COMPARED_HERE_MAX = 160;
 
 /**
- * Writes each row of a rows event as one statement. With `backward` it is the statement that takes the row's change back.
+ * Writes each row of a rows event as one statement, or as a comment where its table's plan says so. With `backward` it is the statement that takes the row's change back.
  *
  * A row is found by the columns of its table's key. Where none is known or the image lacks a part of it, by all columns of the image, compared exactly; rows that are equal in all of
  * them are one as good as the other.
@@ -97,9 +97,9 @@ export class RowStatements {
     sql.bytes(END_OF_INSERT);
   }
 
-  #partialInsertHead({ name, columns }: TablePlan, starts: Int32Array): void {
+  #partialInsertHead({ name, columns, commented }: TablePlan, starts: Int32Array): void {
     const names = columns.filter((column, i) => !column.generated && starts[i] !== ABSENT_VALUE);
-    this.#sql.text(`INSERT INTO ${name} (${names.map((column) => column.name).join(",")}) VALUES (`);
+    this.#sql.text(`${commented}INSERT INTO ${name} (${names.map((column) => column.name).join(",")}) VALUES (`);
   }
 
   #delete(plan: TablePlan, image: RowImage): void {
@@ -203,7 +203,7 @@ export class RowStatements {
       if (start === NULL_VALUE) {
         sql.bytes(column.nameBytes);
         sql.bytes(IS_NULL);
-      } else if (column.collated && plan.executable) {
+      } else if (column.collated && plan.obstacles.repeat === undefined) {
         writeBytesComparison(sql, column, this.#event, start, image.ends[i] as number);
       } else {
         sql.bytes(column.nameBytes);

@@ -7,6 +7,7 @@ import { type Column, type Table, walkingKey } from "../../schema/catalog.ts";
 import { characterSetOf, collationName } from "../../schema/collation-names.ts";
 import { quoteName, quoteTable } from "../../schema/names.ts";
 import { valueFacts } from "../../schema/value-facts.ts";
+import { type Obstacles, obstaclesOf } from "./obstacle.ts";
 import { quoteUtf8 } from "./sql-text.ts";
 
 /** How a column's values are written. `other`: seldom, by way of a string. */
@@ -55,8 +56,10 @@ export interface TablePlan {
   key: readonly number[] | undefined;
   /** Every column's place in an image. */
   slots: ColumnSlots;
-  /** All names are known: its statements can be executed. */
-  executable: boolean;
+  /** Why its statements cannot be executed: then they are comments. */
+  obstacles: Obstacles;
+  /** Before every statement: what makes a comment of it, or nothing. */
+  commented: string;
   /** `INSERT INTO … (…) VALUES (` of whole rows. */
   insertHead: Buffer;
   updateHead: Buffer;
@@ -65,13 +68,20 @@ export interface TablePlan {
 
 /**
  * What statements need to know of a table: names from the log (binlog_row_metadata=FULL) or from `table`, the definition that a schema dump or a server has, if its columns are
- * as many as the log's and called the same. Signs, character sets, members and the primary key likewise.
+ * as many as the log's and called the same. Signs, character sets, members and the primary key likewise. `isAsked`: somebody gave definitions, if not this table's.
  */
-export function planTable(map: TableMapEvent, flavour: "mysql" | "mariadb", table: Table | undefined): TablePlan {
+export function planTable(
+  map: TableMapEvent,
+  flavour: "mysql" | "mariadb",
+  table: Table | undefined,
+  isAsked = false,
+): TablePlan {
   const logged = decodeOptionalMetadata(map);
   const defined = table !== undefined && fits(table, map, logged) ? table : undefined;
   const columns = Array.from(map.types, (_, i) => planColumn(map, i, flavour, logged, defined?.columns[i]));
-  const executable = defined !== undefined || logged.names !== undefined;
+  const names = defined?.columns.map((column) => column.name) ?? logged.names;
+  const obstacles = obstaclesOf(map, flavour, names, table, isAsked);
+  const commented = obstacles.repeat === undefined ? "" : "-- ";
   const name = quoteTable({ schema: map.schema, name: map.table });
   const written = columns.filter((column) => !column.generated).map((column) => column.name);
   return {
@@ -79,10 +89,11 @@ export function planTable(map: TableMapEvent, flavour: "mysql" | "mariadb", tabl
     columns,
     key: keyOf(logged, defined),
     slots: { slotOf: Int32Array.from(map.types, (_, i) => i), count: map.columnCount },
-    executable,
-    insertHead: Buffer.from(`INSERT INTO ${name} (${written.join(",")}) VALUES (`),
-    updateHead: Buffer.from(`UPDATE ${name} SET `),
-    deleteHead: Buffer.from(`DELETE FROM ${name} WHERE `),
+    obstacles,
+    commented,
+    insertHead: Buffer.from(`${commented}INSERT INTO ${name} (${written.join(",")}) VALUES (`),
+    updateHead: Buffer.from(`${commented}UPDATE ${name} SET `),
+    deleteHead: Buffer.from(`${commented}DELETE FROM ${name} WHERE `),
   };
 }
 

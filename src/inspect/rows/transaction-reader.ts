@@ -1,4 +1,4 @@
-import { ReplicationError } from "../../base/error.ts";
+import { type ErrorCode, ReplicationError } from "../../base/error.ts";
 import { withoutChecksums } from "../../binlog/checksum.ts";
 import { EVENT_TYPE } from "../../binlog/event-type.ts";
 import { eventFlags, eventTimestamp, eventType } from "../../binlog/event.ts";
@@ -58,9 +58,15 @@ export interface ReadOptions {
 const FIRST_EVENT = 4;
 const NO_RANGE: Range = { from: undefined, to: undefined };
 
+/** What a sink cannot do for its own sake, whatever is in the log: it is no fault of the log, and ends the reading. */
+class SinkFailure extends Error {}
+
+/** Of our disk and our output; nothing that is wrong with a log is told so. */
+const SINK_CODES: ReadonlySet<ErrorCode> = new Set(["DISK_FULL", "OUTPUT"]);
+
 /**
  * Reads transactions event by event, holding none: a transaction of any size passes through. What cannot be read is told to `onFault`; reading goes on at the next
- * transaction, or at the next file.
+ * transaction, or at the next file. What `sink` cannot do (DISK_FULL, OUTPUT, or anything that `flush` fails with) is thrown.
  * @returns the bound that names a transaction or place which never came
  */
 export async function readTransactions(
@@ -72,9 +78,13 @@ export async function readTransactions(
     options.range ?? NO_RANGE,
     inputs.map(({ name }) => name),
   );
-  for (const input of inputs) {
-    if (filter.isOver) break;
-    if (!filter.skipsFile(input.name)) await new FileReader(input, filter, options, sink).read();
+  try {
+    for (const input of inputs) {
+      if (filter.isOver) break;
+      if (!filter.skipsFile(input.name)) await new FileReader(input, filter, options, sink).read();
+    }
+  } catch (error) {
+    throw error instanceof SinkFailure ? error.cause : error;
   }
   return filter.missing;
 }
@@ -115,11 +125,12 @@ class FileReader {
           if (waits !== undefined) await waits;
           if (this.#isOver()) return;
         }
-        await this.#sink.flush(true);
+        await this.#flush(true);
       }
       splitter.finish();
     } catch (error) {
       if (!(error instanceof ReplicationError)) throw error;
+      this.#abandon();
       this.#fault(error, error.where.position ?? splitter.endOffset);
     } finally {
       this.#abandon();
@@ -133,7 +144,7 @@ class FileReader {
   #event(event: Buffer, splitter: BinlogFileSplitter): Promise<void> | undefined {
     try {
       const payload = this.#push(event);
-      return payload === undefined ? this.#sink.flush(false) : this.#payload(payload, splitter.eventOffset);
+      return payload === undefined ? this.#flush(false) : this.#payload(payload, splitter.eventOffset);
     } catch (error) {
       const wasLost = this.#isLost;
       this.#lose(error, splitter.eventOffset);
@@ -147,18 +158,25 @@ class FileReader {
     try {
       for (const event of events) {
         this.#take(event, this.#plainFormat());
-        await this.#sink.flush(false);
+        await this.#flush(false);
       }
     } catch (error) {
       this.#lose(error, offset);
     }
   }
 
+  #flush(idle: boolean): Promise<void> | undefined {
+    return this.#sink.flush(idle)?.catch((error: unknown) => {
+      throw sinkFailure(error);
+    });
+  }
+
   #lose(error: unknown, offset: number): void {
     if (!(error instanceof ReplicationError)) throw error;
+    if (SINK_CODES.has(error.code)) throw sinkFailure(error);
+    this.#abandon();
     if (!this.#isLost) this.#fault(error, offset);
     this.#isLost = true;
-    this.#abandon();
     this.#state = "outside";
   }
 
@@ -253,6 +271,8 @@ class FileReader {
     this.#wanted = false;
   }
 }
+
+const sinkFailure = (cause: unknown): SinkFailure => new SinkFailure("", { cause });
 
 /** Of `XA START X'31',X'',1`. */
 function xaIdOf(event: Buffer, format: BinlogFormat): string | undefined {

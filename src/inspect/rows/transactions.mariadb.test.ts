@@ -3,6 +3,7 @@ import { binlogFiles } from "../../../test/helpers/assemble.ts";
 import { contents, runAll } from "../../../test/helpers/replay.ts";
 import { printed, runWithClient, tablesOf } from "../../../test/helpers/row-statements.ts";
 import { useServer } from "../../../test/helpers/servers.ts";
+import type { Table } from "../../schema/catalog.ts";
 
 const source = useServer("mariadb-10.11");
 const copy = useServer("mariadb-10.11");
@@ -53,9 +54,62 @@ test("transactions of all sorts are run again as they were, and their rows taken
   expect(await contents(copy(), "w")).toEqual(await contents(source(), "w"));
 
   const { sql, outcome } = await printed("undo", files.slice(-1), { tables });
-  expect(outcome).toMatchObject({ notUndone: 0, statements: 0 });
+  expect(outcome).toMatchObject({ asComments: 0, statements: 0 });
   await runWithClient(source(), sql);
   expect(await contents(source(), "w")).toEqual(before);
+});
+
+test("system-versioned tables and sequences are not taken back, and not half", async () => {
+  await runAll(source(), [
+    "CREATE DATABASE v",
+    "USE v",
+    "CREATE TABLE plain(id INT PRIMARY KEY)",
+    "CREATE TABLE hidden(id INT PRIMARY KEY, v INT) WITH SYSTEM VERSIONING",
+    "CREATE TABLE shown(id INT PRIMARY KEY, a TIMESTAMP(6) GENERATED ALWAYS AS ROW START, b TIMESTAMP(6) GENERATED ALWAYS AS ROW END, PERIOD FOR SYSTEM_TIME(a, b)) WITH SYSTEM VERSIONING",
+    "CREATE SEQUENCE numbers",
+    "FLUSH BINARY LOGS",
+  ]);
+  const changes = [
+    "INSERT INTO v.plain VALUES(1)",
+    "INSERT INTO v.hidden VALUES(1,1)",
+    "UPDATE v.hidden SET v=2",
+    "DELETE FROM v.hidden",
+    "INSERT INTO v.shown(id) VALUES(1)",
+    "SELECT NEXT VALUE FOR v.numbers",
+    "INSERT INTO v.plain VALUES(2)",
+  ];
+  await runAll(source(), changes);
+  const reasons = async (tables: Table[] | undefined, how: "rows" | "undo"): Promise<Record<string, string>> => {
+    const files = (await binlogFiles(source())).slice(-1);
+    const { sql, outcome } = await printed(how, files, tables === undefined ? {} : { tables });
+    const executed = sql.split("\n").filter((line) => /^(?:INSERT|UPDATE|DELETE)/.test(line));
+    for (const line of executed) expect(line).toMatch(/`v`\.`(?:plain|numbers)`/);
+    expect(outcome.asComments).toBeGreaterThanOrEqual(4);
+    return Object.fromEntries([...outcome.obstacles].map(([table, { reason }]) => [table, reason]));
+  };
+  const versioned = expect.stringContaining("system-versioned") as string;
+  const sequence = expect.stringContaining("sequence") as string;
+  const tables = await tablesOf(source());
+  const defined = { "`v`.`hidden`": versioned, "`v`.`shown`": versioned, "`v`.`numbers`": sequence };
+  expect(await reasons(tables, "undo")).toEqual(defined);
+  expect(await reasons(tables, "rows")).toEqual(defined);
+  // The undo can be executed: only plain rows are in it.
+  const files = (await binlogFiles(source())).slice(-1);
+  await runWithClient(source(), (await printed("undo", files, { tables })).sql);
+  expect(await contents(source(), "v")).not.toEqual(await contents(copy(), "v"));
+
+  await runAll(source(), [
+    "SET GLOBAL binlog_row_metadata=FULL",
+    "FLUSH BINARY LOGS",
+    "INSERT INTO v.hidden VALUES(3,3)",
+    "SELECT NEXT VALUE FOR v.numbers",
+    "DO SETVAL(v.numbers, 5000)",
+    "UPDATE v.hidden SET v=5",
+    "DELETE FROM v.hidden",
+    "INSERT INTO v.plain VALUES(7)",
+    "SET GLOBAL binlog_row_metadata=NO_LOG",
+  ]);
+  expect(await reasons(undefined, "undo")).toEqual({ "`v`.`hidden`": versioned, "`v`.`numbers`": sequence });
 });
 
 test("statements and definitions run in the settings that they had", async () => {

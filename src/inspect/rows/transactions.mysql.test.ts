@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
+import { ReplicationError } from "../../base/error.ts";
 import { binlogFiles } from "../../../test/helpers/assemble.ts";
 import { contents, runAll } from "../../../test/helpers/replay.ts";
 import { printed, runWithClient, tablesOf } from "../../../test/helpers/row-statements.ts";
 import { useServer } from "../../../test/helpers/servers.ts";
+import { type Fault, findInputs } from "../input/input.ts";
+import { printUndo } from "./print-undo.ts";
 
 const source = useServer("mysql-9.7");
 const copy = useServer("mysql-9.7");
@@ -71,7 +74,7 @@ test("transactions of all sorts are run again as they were", async () => {
     "DROP TABLE m",
   ]);
   const { sql, outcome } = await printed("rows", files, { tables: await tablesOf(source()) });
-  expect(outcome.nameless).toEqual(["`w`.`m`"].filter(() => sql.includes("INSERT INTO `w`.`m`")));
+  expect([...outcome.obstacles.keys()]).toEqual(["`w`.`m`"].filter(() => sql.includes("INSERT INTO `w`.`m`")));
   await runWithClient(copy(), sql);
   expect(await contents(copy(), "w")).toEqual(await contents(source(), "w"));
   expect(sql).toContain("JSON_");
@@ -90,7 +93,7 @@ test("names, keys, signs and members come from a log with full metadata, without
     "SET GLOBAL binlog_row_metadata=MINIMAL",
   ]);
   const { sql, outcome } = await printed("rows", files);
-  expect(outcome.nameless).toEqual([]);
+  expect([...outcome.obstacles.keys()]).toEqual([]);
   expect(
     Buffer.from(sql, "latin1")
       .toString("utf8")
@@ -103,27 +106,95 @@ test("names, keys, signs and members come from a log with full metadata, without
   ]);
 });
 
-test("where nobody tells names, statements cannot be executed, and that is said once", async () => {
+test("where nobody tells names, changes are comments, and that is said once", async () => {
+  await runAll(source(), ["CREATE DATABASE n", "CREATE TABLE n.t(id INT, v VARCHAR(10))"]);
+  const files = await logOf(["INSERT INTO n.t VALUES(1,'a'),(2,NULL)", "DELETE FROM n.t WHERE id=2"]);
+  const { sql, outcome } = await printed("rows", files);
+  expect([...outcome.obstacles.keys()]).toEqual(["`n`.`t`"]);
+  expect(outcome.asComments).toBe(3);
+  expect(withoutHeads(sql)).toEqual([
+    "BEGIN;",
+    "-- changes of `n`.`t` are only comments; nobody told the names of its columns",
+    "-- INSERT INTO `n`.`t` (@1,@2) VALUES (1,'a');",
+    "-- INSERT INTO `n`.`t` (@1,@2) VALUES (2,NULL);",
+    "COMMIT;",
+    "BEGIN;",
+    "-- DELETE FROM `n`.`t` WHERE @1=2 AND @2 IS NULL LIMIT 1;",
+    "COMMIT;",
+  ]);
+  const undo = await printed("undo", files);
+  expect(undo.outcome).toMatchObject({ rows: 0, asComments: 3 });
+  expect(withoutHeads(undo.sql).filter((line) => !/^(?:-- |BEGIN;|COMMIT;)/.test(line))).toEqual([]);
+  expect(undo.sql).toContain(
+    "-- cannot be undone, nobody told the names of its columns: DELETE FROM `n`.`t` WHERE @1=2 AND @2 IS NULL LIMIT 1;",
+  );
+});
+
+test("a definition with other columns is not used, and the reason says how many there are", async () => {
+  const files = await logOf(["ALTER TABLE n.t ADD COLUMN w INT", "INSERT INTO n.t VALUES(5,'e',6)"]);
+  const [table] = (await tablesOf(source())).filter(({ schema }) => schema === "n");
+  const tables = table === undefined ? [] : [{ ...table, columns: table.columns.slice(0, 2) }];
+  const { outcome } = await printed("undo", files, { tables });
+  expect([...outcome.obstacles.values()].map(({ reason }) => reason)).toEqual([
+    "its definition has 2 columns, and in the log it has 3",
+  ]);
+  const unknown = await printed("undo", files, { tables: tables.map((given) => ({ ...given, name: "other" })) });
+  expect([...unknown.outcome.obstacles.values()][0]?.reason).toMatch(/^the definitions that were given do not have it/);
+});
+
+test("a CREATE TABLE in the log tells names, until something else defines the table", async () => {
   const files = await logOf([
-    "CREATE DATABASE n",
-    "CREATE TABLE n.t(id INT, v VARCHAR(10))",
-    "INSERT INTO n.t VALUES(1,'a'),(2,NULL)",
-    "DELETE FROM n.t WHERE id=2",
+    "CREATE DATABASE k",
+    "USE k",
+    "CREATE TABLE t(id INT PRIMARY KEY, v VARCHAR(10) CHARACTER SET latin1)",
+    "INSERT INTO t VALUES(1,_latin1 X'E9')",
+    "ALTER TABLE t RENAME COLUMN v TO w",
+    "INSERT INTO t VALUES(2,'b')",
   ]);
   const { sql, outcome } = await printed("rows", files);
-  expect(outcome.nameless).toEqual(["`n`.`t`"]);
-  expect(withoutHeads(sql).slice(2)).toEqual(
-    [
-      "BEGIN;",
-      "-- nobody told the column names of `n`.`t`: statements with @1, @2, … cannot be executed",
-      "INSERT INTO `n`.`t` (@1,@2) VALUES (1,'a');",
-      "INSERT INTO `n`.`t` (@1,@2) VALUES (2,NULL);",
-      "COMMIT;",
-      "BEGIN;",
-      "DELETE FROM `n`.`t` WHERE @1=2 AND @2 IS NULL LIMIT 1;",
-      "COMMIT;",
-    ].map((line) => Buffer.from(line).toString("latin1")),
-  );
+  expect(Buffer.from(sql, "latin1").toString("utf8")).toContain("INSERT INTO `k`.`t` (`id`,`v`) VALUES (1,'é');");
+  expect(sql).toContain("-- INSERT INTO `k`.`t` (@1,@2) VALUES (2,'b');");
+  expect(outcome.asComments).toBe(1);
+});
+
+test("an undo for which there is no room on disk writes nothing, and is no fault of the log", async () => {
+  await runAll(source(), [
+    "CREATE DATABASE big",
+    "CREATE TABLE big.t(id INT PRIMARY KEY, v LONGTEXT)",
+    "INSERT INTO big.t VALUES(1,REPEAT('x',9000000)),(2,REPEAT('y',900000)),(3,REPEAT('y',900000)),(4,'four')",
+  ]);
+  const files = await logOf(["DELETE FROM big.t"]);
+  const inputs = await findInputs(files);
+  const tables = await tablesOf(source());
+  const written: Buffer[] = [];
+  const faults: Fault[] = [];
+  const full = new ReplicationError("DISK_FULL", "no room");
+  const write = (bytes: Buffer): undefined => void written.push(Buffer.from(bytes));
+  const options = { tables, onFault: (fault: Fault): void => void faults.push(fault) };
+  const refuse = (): never => {
+    throw full;
+  };
+  await expect(printUndo(inputs, options, write, refuse)).rejects.toBe(full);
+  expect([written, faults]).toEqual([[], []]);
+  // Held, and then not given back: what is there says that it is not all.
+  const text = printUndo(inputs, options, write, () => ({ write: () => {}, read: refuse }));
+  await expect(text).rejects.toBe(full);
+  expect(faults).toEqual([]);
+  const ended = written.map(String).join("");
+  expect(ended.endsWith("ROLLBACK;\n-- this text is incomplete: no room\n")).toBe(true);
+  expect(ended).toContain("VALUES (4,'four')");
+});
+
+test("tables that were asked for and did not come are told", async () => {
+  const files = await logOf([
+    "CREATE DATABASE us",
+    "CREATE TABLE us.t(id INT PRIMARY KEY)",
+    "INSERT INTO us.t VALUES(1)",
+  ]);
+  const only = ["us.t", "*.t", "us.*", "us.nope", "nope.*"];
+  const options = { tables: await tablesOf(source()), only };
+  expect((await printed("rows", files, options)).outcome.unseen).toEqual(["us.nope", "nope.*"]);
+  expect((await printed("undo", files, { ...options, only: ["*.t"] })).outcome.rows).toBe(1);
 });
 
 test("what the log does not tell how to take back is a comment in its place, and counted", async () => {
@@ -181,7 +252,7 @@ test("what the log does not tell how to take back is a comment in its place, and
     "UPDATE `u`.`t` SET `v`='a' WHERE `id`=1 LIMIT 1;",
     "COMMIT;",
   ]);
-  expect(outcome.notUndone).toBe(3);
+  expect(outcome.asComments).toBe(3);
   await runAll(source(), ["XA ROLLBACK 'open'"]);
   await runWithClient(source(), sql);
   await runAll(source(), ["UPDATE u.t SET w=2 WHERE id=2", "UPDATE u.t SET v='c' WHERE id=3"]);
