@@ -44,7 +44,7 @@ export class BodyCollector {
   /** Tables of the open statement that the filter does not want. */
   readonly #unwanted = new Set<number>();
   /** Table maps of the open statement that no rows have followed yet, raw. */
-  #waitingMaps: { event: Buffer; named: NamedMap }[] = [];
+  #waitingMaps: { event: Buffer; format: BinlogFormat; named: NamedMap }[] = [];
   /** The open statement has row events among those held or given out before. */
   #statementOpen = false;
 
@@ -102,8 +102,8 @@ export class BodyCollector {
       this.#named.set(map.tableId, named);
     }
     this.#unwanted.delete(map.tableId);
-    if (this.#waitingMaps.length > 0) this.#waitingMaps.push({ event, named });
-    else this.#waitingMaps = [{ event, named }];
+    if (this.#waitingMaps.length > 0) this.#waitingMaps.push({ event, format, named });
+    else this.#waitingMaps = [{ event, format, named }];
   }
 
   rowsEvent(event: Buffer, format: BinlogFormat): void {
@@ -118,7 +118,8 @@ export class BodyCollector {
       throw new ReplicationError("GRAMMAR", `row events of table id ${tableId} without a table map before them`);
     }
     for (const waiting of this.#waitingMaps) {
-      this.#hold(waiting.event, format);
+      // A map with its checksum goes before rows that were unpacked and have none.
+      this.#hold(waiting.event, waiting.format);
       this.tables.add(waiting.named.name);
       this.schemas.add(waiting.named.map.schema);
     }
