@@ -77,7 +77,7 @@ export async function outputSettled(): Promise<void> {
 function writeWhole(stream: NodeJS.WriteStream & { fd: number }): void {
   const { fd } = stream;
   if (!isFile(fd)) return;
-  stream._write = (chunk: Buffer | string, encoding, done) => {
+  const write = (chunk: Buffer | string, encoding: BufferEncoding, done: (error?: Error) => void): void => {
     const bytes = typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk;
     try {
       for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at);
@@ -87,6 +87,7 @@ function writeWhole(stream: NodeJS.WriteStream & { fd: number }): void {
     }
     done();
   };
+  Object.defineProperty(stream, "_write", { value: write });
 }
 
 function isFile(descriptor: number): boolean {
