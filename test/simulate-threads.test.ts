@@ -67,7 +67,7 @@ async function report(threads: CellThreads | undefined): Promise<SimulateReport>
 test("the report is the same, however many threads compute it", async () => {
   const alone = await report(undefined);
   for (const threadsMax of [1, 3]) {
-    const threads = new CellThreads(threadsMax);
+    const threads = new CellThreads({ threadsMax });
     try {
       expect(await report(threads)).toEqual(alone);
       expect(threads.helpers).toBe(threadsMax - 1);
@@ -91,7 +91,7 @@ test("a thread that fails is told where its results, or room for more, are waite
   };
   const batch = Array.from({ length: 10_000 }, (_, index) => transactionOf(index + 1));
   for (const wait of ["finish", "room"] as const) {
-    const threads = new CellThreads(2).begin([bad, good], DEFAULT_COSTS);
+    const threads = new CellThreads({ threadsMax: 2 }).begin([bad, good], DEFAULT_COSTS);
     try {
       threads.push(batch);
       expect(threads.helpers).toBe(1);

@@ -31,25 +31,40 @@ const PACKED_MAX = 100_000;
 /** What the flags ask for. @throws ReplicationError CONFIG */
 export function gridOf(flags: GridFlags): Grid {
   const { packTransactions, packBytes, packRows, packTime, writesetHistory } = packingDefaults();
-  const packing = listOf("--packing", flags.packing ?? "off,on", (text) => {
-    if (text === "on") return packTransactions;
-    if (text === "off") return 1;
-    return wholeNumber(text, PACKED_MAX);
-  });
+  const packing = listOf(
+    "--packing",
+    flags.packing ?? "off,on",
+    (text) => {
+      if (text === "on") return packTransactions;
+      if (text === "off") return 1;
+      return wholeNumber(text, PACKED_MAX);
+    },
+    `use on, off, or whole numbers from 1 to ${PACKED_MAX}`,
+  );
   const grid: Grid = {
     policies:
       flags.policies === undefined || flags.policies === "all"
         ? POLICIES_DEFAULT
-        : listOf("--policies", flags.policies, (text) => POLICY_NAMES.find((name) => name === text), POLICY_NAMES),
-    workers: listOf("--workers", flags.workers ?? WORKERS_DEFAULT, (text) => wholeNumber(text, WORKERS_MAX)),
-    commitOrders: listOf("--commit-order", flags.commitOrder ?? "preserve", (text) =>
-      text === "preserve" || text === "relaxed" ? text : undefined,
+        : listOf(
+            "--policies",
+            flags.policies,
+            (text) => POLICY_NAMES.find((name) => name === text),
+            `use some of ${POLICY_NAMES.join(", ")}`,
+          ),
+    workers: listOf(
+      "--workers",
+      flags.workers ?? WORKERS_DEFAULT,
+      (text) => wholeNumber(text, WORKERS_MAX),
+      numbersTo(WORKERS_MAX),
+    ),
+    commitOrders: listOf(
+      "--commit-order",
+      flags.commitOrder ?? "preserve",
+      (text) => (text === "preserve" || text === "relaxed" ? text : undefined),
+      "use preserve, relaxed or both",
     ),
     packing,
-    dependency:
-      listOf("--dependency", flags.dependency ?? "graph", (text) =>
-        text === "graph" || text === "low-water-mark" ? text : undefined,
-      )[0] ?? "graph",
+    dependency: dependencyOf(flags.dependency ?? "graph"),
     limits: { packBytesMax: packBytes, packRowsMax: packRows, packMsMax: packTime, writesetHistory },
     native: flags.native === true,
   };
@@ -62,23 +77,27 @@ export function gridOf(flags: GridFlags): Grid {
   return grid;
 }
 
-function listOf<Value>(
-  flag: string,
-  text: string,
-  parse: (text: string) => Value | undefined,
-  names?: readonly string[],
-): Value[] {
+function listOf<Value>(flag: string, text: string, parse: (text: string) => Value | undefined, hint: string): Value[] {
   const values: Value[] = [];
   for (const part of text.split(",")) {
     const value = parse(part.trim());
     if (value === undefined) {
       throw new ReplicationError("CONFIG", `${flag} has ${JSON.stringify(part.trim())}`, {
-        hint: names === undefined ? "see abreast simulate --help" : `use some of ${names.join(", ")}`,
+        hint,
       });
     }
     if (!values.includes(value)) values.push(value);
   }
   return values;
+}
+
+const numbersTo = (max: number): string => `give whole numbers from 1 to ${max}, with commas between them`;
+
+function dependencyOf(text: string): Grid["dependency"] {
+  if (text === "graph" || text === "low-water-mark") return text;
+  throw new ReplicationError("CONFIG", `--dependency has ${JSON.stringify(text)}`, {
+    hint: "use graph or low-water-mark",
+  });
 }
 
 function wholeNumber(text: string, max: number): number | undefined {
@@ -103,10 +122,12 @@ export function readCosts(file: string | undefined): CostModel {
   return costModelOf(json);
 }
 
-/** A number above 0. @throws ReplicationError CONFIG */
-export function positive(flag: string, text: string | undefined): number | undefined {
+/** A number between these two. @throws ReplicationError CONFIG */
+export function numberIn(flag: string, text: string | undefined, min: number, max: number): number | undefined {
   if (text === undefined) return undefined;
   const number = Number(text);
-  if (text !== "" && Number.isFinite(number) && number > 0) return number;
-  throw new ReplicationError("CONFIG", `${flag} is ${JSON.stringify(text)}`, { hint: "give a number above 0" });
+  if (text.trim() !== "" && number >= min && number <= max) return number;
+  throw new ReplicationError("CONFIG", `${flag} is ${JSON.stringify(text)}`, {
+    hint: `give a number from ${min} to ${max}`,
+  });
 }

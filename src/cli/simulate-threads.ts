@@ -50,15 +50,20 @@ interface Helper {
  */
 export class CellThreads implements CellFeed {
   readonly #threadsMax: number;
+  readonly #onCell: () => void;
   #planned: ThreadCells | undefined;
   #own: CellGroup | undefined;
   #helpers: Helper[] = [];
   #failure: Error | undefined;
   #wake: () => void = () => {};
 
-  /** `threadsMax`: this one counted in. */
-  constructor(threadsMax = Math.min(availableParallelism(), THREADS_MAX)) {
+  /** `threadsMax`: this one counted in. `onCell`: is called often while this one computes, for who shows how far it is. */
+  constructor({
+    threadsMax = Math.min(availableParallelism(), THREADS_MAX),
+    onCell = () => {},
+  }: { threadsMax?: number; onCell?: () => void } = {}) {
     this.#threadsMax = threadsMax;
+    this.#onCell = onCell;
   }
 
   /** Threads beside this one. */
@@ -131,7 +136,7 @@ export class CellThreads implements CellFeed {
     );
     const own = hands.pop() ?? [];
     if (file !== undefined) this.#helpers = hands.map((hand) => this.#helper(file, { cells: hand, costs }));
-    return new CellGroup(own, costs);
+    return new CellGroup(own, costs, this.#onCell);
   }
 
   #helper(file: string, workerData: ThreadCells): Helper {

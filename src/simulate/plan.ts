@@ -75,7 +75,8 @@ function settingsOf({ policies, workers, commitOrders, packing, dependency, limi
       for (const policy of policies) {
         // Only with the order preserved a guess that was wrong is noticed: the engine refuses it too.
         if (policy === "optimistic" && commitOrder === "relaxed") continue;
-        const counts = policy === "single" ? workers.slice(0, 1) : workers;
+        // More than one would have nothing to do.
+        const counts = policy === "single" ? [1] : workers;
         for (const count of counts) {
           cells.push({ policy, workers: count, commitOrder, dependency, packTransactionsMax, ...limits });
         }

@@ -66,6 +66,16 @@ test("without a choice and without transactions nothing is promised", () => {
   expect(recommend([], [], 4)).toBe("There are no transactions to apply.");
 });
 
+test("that nothing is faster is said only where it is so", () => {
+  const runs = [
+    runOf({ policy: "single", workers: 1, packing: 1_000, predictedSeconds: 0.622 }),
+    runOf({ workers: 4, packing: 1_000, predictedSeconds: 0.61 }),
+  ];
+  expect(recommend(runs, runs, 4)).toContain(
+    "--policy single --workers 1 --pack-transactions 1000 takes 0.622 s, and the fastest, writeset with 4 workers, runs of up to 1000, 0.610 s; what limits it",
+  );
+});
+
 const share = { name: "x", seconds: 5, share: 0.5 };
 
 test.each<[string, Partial<CellResult>]>([

@@ -4,7 +4,7 @@ import type { PolicyName } from "../schedule/policies/policies.ts";
 import { Cell, type CellOptions } from "./cell.ts";
 import { DEFAULT_COSTS } from "./cost-model.ts";
 import { type Grid, type LogSource, planOf } from "./plan.ts";
-import { Simulation } from "./simulation.ts";
+import { CellGroup, Simulation } from "./simulation.ts";
 import type { SimulatedTransaction } from "./simulated-transaction.ts";
 
 const POLICY_NAMES: readonly PolicyName[] = [
@@ -125,4 +125,41 @@ test("settings that come to the same are computed once", () => {
     "writeset/preserve/1/2",
     "writeset/preserve/1/4",
   ]);
+});
+
+test("a policy that needs one worker is never shown with more", () => {
+  const grid: Grid = {
+    policies: ["single", "writeset"],
+    workers: [2, 8],
+    commitOrders: ["preserve"],
+    packing: [1],
+    dependency: "graph",
+    limits: {},
+    native: false,
+  };
+  const { results } = new Simulation(grid, SOURCE, DEFAULT_COSTS).end();
+  expect(results.map(({ policy, workers }) => `${policy} ${workers}`)).toEqual([
+    "single 1",
+    "writeset 2",
+    "writeset 8",
+  ]);
+});
+
+test("whoever shows how far it is hears of each cell, also within one batch", () => {
+  const { cells } = planOf(
+    {
+      policies: POLICY_NAMES,
+      workers: [4],
+      commitOrders: ["preserve"],
+      packing: [1],
+      dependency: "graph",
+      limits: {},
+      native: false,
+    },
+    SOURCE,
+  );
+  let heard = 0;
+  const group = new CellGroup(cells, DEFAULT_COSTS, () => heard++);
+  group.push([]);
+  expect(heard).toBe(cells.length);
 });

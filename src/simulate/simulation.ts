@@ -107,8 +107,11 @@ export class CellGroup implements CellFeed {
   readonly #cells: { key: string; cell: Cell | NativeCell }[] = [];
   readonly #policies = new Map<PolicyName, SharedPolicy>();
   readonly #sheet: CostSheet;
+  readonly #onCell: () => void;
 
-  constructor(cells: readonly PlannedCell[], costs: CostModel) {
+  /** `onCell`: is called whenever one of them has taken a batch, or has come to its end. */
+  constructor(cells: readonly PlannedCell[], costs: CostModel, onCell: () => void = () => {}) {
+    this.#onCell = onCell;
     this.#sheet = new CostSheet(costs);
     for (const { key, kind, options } of cells) {
       const cell =
@@ -122,12 +125,20 @@ export class CellGroup implements CellFeed {
   push(batch: readonly SimulatedTransaction[]): void {
     this.#sheet.know(batch);
     for (const policy of this.#policies.values()) policy.ask(batch);
-    for (const { cell } of this.#cells) for (const transaction of batch) cell.push(transaction);
+    for (const { cell } of this.#cells) {
+      for (const transaction of batch) cell.push(transaction);
+      this.#onCell();
+    }
   }
 
   /** By key. */
   end(): Map<string, CellResult> {
-    return new Map(this.#cells.map(({ key, cell }) => [key, cell.end()]));
+    const results = new Map<string, CellResult>();
+    for (const { key, cell } of this.#cells) {
+      results.set(key, cell.end());
+      this.#onCell();
+    }
+    return results;
   }
 
   #policyOf(name: PolicyName, historySize = HISTORY_SIZE): SharedPolicy {

@@ -13,7 +13,8 @@ import { clearProgressLine, progressLine, rangeOf, readSchema } from "../log-rea
 import { checkOutputFile, writeOutputFile } from "../output-file.ts";
 import { renderSimulate, renderSimulateLine } from "../render/simulate.ts";
 import { Screen } from "../screen.ts";
-import { type GridFlags, gridOf, positive, readCosts } from "../simulate-options.ts";
+import { type GridFlags, gridOf, numberIn, readCosts } from "../simulate-options.ts";
+import { checkTable, NamedTables } from "../simulate-tables.ts";
 import { CellThreads } from "../simulate-threads.ts";
 
 const HELP = `
@@ -30,6 +31,11 @@ Examples:
   abreast simulate binlog.000042 --calibrate mysql://root@replica --save-costs replica.json --html report.html
   abreast simulate binlog.000042 --costs replica.json --without-table shop.sessions --split-transactions 1000
   abreast simulate binlog.000042 --with-key 'shop.log(id)' --json | jq .recommendation`;
+
+const ROWS_MAX = 1_000_000_000;
+const CORES_MAX = 10_000;
+const SLOWER_MAX = 1_000;
+const PROGRESS_MS = 200;
 
 interface SimulateFlags extends GridFlags {
   costs?: string;
@@ -94,11 +100,14 @@ async function run(paths: string[], flags: SimulateFlags): Promise<void> {
     if (flags.saveCosts !== undefined) return;
     throw new ReplicationError("CONFIG", "simulate needs a file", { hint: "abreast simulate --help" });
   }
-  const report = await simulateFiles(inputs, flags, costs);
+  const named = new NamedTables();
+  for (const table of Object.keys(costs.tables)) named.add(table, `--costs ${flags.costs}`);
+  const report = await simulateFiles(inputs, flags, costs, named);
   if (flags.html !== undefined) {
     const { simulatePage } = await import("../../simulate/html.ts");
     writeOutputFile("--html", flags.html, simulatePage(report));
   }
+  for (const note of named.notes()) screen.note(note);
   screen.print(flags.json ? toJson(report) : renderSimulate(report, screen.width));
   if (flags.html !== undefined) screen.note(`the page is in ${flags.html}`);
   if (report.faults.length > 0) process.exitCode = 1;
@@ -108,17 +117,24 @@ async function simulateFiles(
   inputs: readonly BinlogInput[],
   flags: SimulateFlags,
   costs: CostModel,
+  named: NamedTables,
 ): Promise<SimulateReport> {
   const { withoutTable, withKey } = flags;
+  for (const table of withoutTable) {
+    checkTable("--without-table", table);
+    named.add(table, `--without-table ${table}`);
+  }
+  const withKeys = withKey.map(parseWithKey);
+  for (const [index, { table }] of withKeys.entries()) named.add(table, `--with-key ${withKey[index]}`);
   const range = rangeOf(flags);
   const log = new LogTransactions({
     schema: flags.schema === undefined ? undefined : await readSchema(flags.schema),
-    withKeys: withKey.map(parseWithKey),
+    withKeys,
     withoutTables: withoutTable,
   });
   const fromLog = new FromLog(withoutTable);
-  const splitRowsMax = positive("--split-transactions", flags.splitTransactions);
-  const threads = new CellThreads();
+  const splitRowsMax = numberIn("--split-transactions", flags.splitTransactions, 1, ROWS_MAX);
+  const threads = new CellThreads({ onCell: () => onBytes(0) });
   const simulation = new LogSimulation({
     grid: gridOf(flags),
     costs,
@@ -129,8 +145,11 @@ async function simulateFiles(
   const isPlain = inputs.every(({ plainPath }) => plainPath !== undefined);
   const onBytes = progressLine(
     inputs.map(({ bytes }) => (isPlain ? bytes : undefined)),
-    (bytes, total) => renderSimulateLine({ bytes, total, transactions: simulation.transactions }, simulation.cells),
+    (bytes, total, elapsedMs) =>
+      renderSimulateLine({ bytes, total, transactions: simulation.transactions, elapsedMs }, simulation.cells),
   );
+  // While other threads are waited for.
+  const stillThere = setInterval(() => onBytes(0), PROGRESS_MS);
   const transactions = transactionsOf(inputs, {
     ...(range === undefined ? {} : { range }),
     onFault: (fault) => faults.push(fault),
@@ -138,11 +157,12 @@ async function simulateFiles(
   });
   try {
     for await (const transaction of transactions) {
+      named.meet(transaction);
       try {
         simulation.push(fromLog.of(transaction, log.of(transaction)), transaction.format);
       } catch (error) {
         // Its rows cannot be read: it is left out.
-        if (!(error instanceof ReplicationError)) throw error;
+        if (!(error instanceof ReplicationError) || error.code === "CONFIG") throw error;
         const { file, position } = transaction.start;
         faults.push({ file, offset: position, reason: error.message });
       }
@@ -151,6 +171,7 @@ async function simulateFiles(
     simulation.flush();
     await threads.finish();
   } finally {
+    clearInterval(stillThere);
     await threads.close();
   }
   clearProgressLine();
@@ -165,8 +186,8 @@ async function simulateFiles(
 }
 
 async function costsOf(flags: SimulateFlags, screen: Screen): Promise<CostModel> {
-  const cores = positive("--cores", flags.cores);
-  const slower = positive("--slower", flags.slower);
+  const cores = numberIn("--cores", flags.cores, 0.1, CORES_MAX);
+  const slower = numberIn("--slower", flags.slower, 1 / SLOWER_MAX, SLOWER_MAX);
   let costs: CostModel;
   if (flags.calibrate === undefined) costs = readCosts(flags.costs);
   else if (flags.costs !== undefined) {

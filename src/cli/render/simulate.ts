@@ -6,7 +6,7 @@ import {
   WAIT_WORDS,
 } from "../../simulate/report.ts";
 import { type Column, renderTable } from "./table.ts";
-import { formatBytes, formatCount, formatCounted } from "./units.ts";
+import { formatBytes, formatCount, formatCounted, formatDuration } from "./units.ts";
 
 /** What a simulation found, for a terminal of this width. */
 export function renderSimulate(report: SimulateReport, width: number): string {
@@ -119,9 +119,14 @@ function formatSeconds(seconds: number): string {
 
 /** How far the reading is, in one line. */
 export function renderSimulateLine(
-  { bytes, total, transactions }: { bytes: number; total: number | undefined; transactions: number },
+  {
+    bytes,
+    total,
+    transactions,
+    elapsedMs,
+  }: { bytes: number; total: number | undefined; transactions: number; elapsedMs: number },
   cells: number,
 ): string {
   const part = total === undefined || total === 0 ? "" : ` of ${formatBytes(total)} (${percent(bytes / total)})`;
-  return `simulating ${formatCounted(cells, "setting")}: ${formatBytes(bytes)}${part}, ${formatCounted(transactions, "transaction")}`;
+  return `simulating ${formatCounted(cells, "setting")}: ${formatBytes(bytes)}${part}, ${formatCounted(transactions, "transaction")}, ${formatDuration(elapsedMs)}`;
 }
