@@ -62,12 +62,22 @@ test("a mistake is taken back: --undo with the server's names, from the file to 
 
 test("without names the text says so, and a range that names nothing is told", async () => {
   const { end, errors, output } = await run("inspect", file, "--rows", "--from", `${path.basename(file)}:4`);
-  expect(end).toBe(0);
-  expect(errors).toContain("no column names are known of `shop`.`orders`");
-  expect(output).toContain("(@1,@2)");
+  expect(end).toBe(1);
+  expect(errors).toContain("`shop`.`orders`: nobody told the names of its columns\n  Try: --schema DUMP.sql");
+  expect(errors).toMatch(/\d changes cannot be executed again; the text has them as comments/);
+  expect(output).toContain("-- UPDATE `shop`.`orders` SET @2='oops' WHERE @1=1");
+  expect(output).not.toMatch(/^(?:INSERT|UPDATE|DELETE)/m);
   const nothing = await run("inspect", file, "--rows", "--to", "11111111-2222-3333-4444-555555555555:7");
   expect(nothing.end).toBe(1);
   expect(nothing.errors).toContain("11111111-2222-3333-4444-555555555555:7");
+});
+
+test("a table that does not come is told, and a * stands for a whole name", async () => {
+  const { end, errors } = await run("inspect", file, "--undo", "--table", "shop.nope", "--source", server().url);
+  expect({ end, errors }).toEqual({ end: 1, errors: "no change of shop.nope in this range\n" });
+  const named = await run("inspect", file, "--undo", "--table", "*.orders", "--source", server().url);
+  expect(named).toMatchObject({ end: 0, errors: "" });
+  expect(named.output).toContain("INSERT INTO `shop`.`orders`");
 });
 
 test("DDL cannot be undone: it is a comment, and the exit code says so", async () => {
@@ -89,8 +99,45 @@ test("a live server is read to its end, reported like files, or followed until C
   await until(() => rows.output.includes("'oops'"));
   await runAll(server(), ["INSERT INTO shop.orders VALUES(77,'seen as it came')"]);
   await until(() => rows.output.includes("VALUES (77,'seen as it came');"));
+  // What a DDL makes of a table is asked for again.
+  await runAll(server(), [
+    "ALTER TABLE shop.orders CHANGE note remark VARCHAR(20), ADD COLUMN amount INT",
+    "INSERT INTO shop.orders VALUES(78,'behind it',5)",
+    "CREATE TABLE shop.younger(code INT PRIMARY KEY)",
+    "INSERT INTO shop.younger VALUES(79)",
+  ]);
+  await until(() => rows.output.includes("VALUES (79)"));
+  expect(rows.output).toContain("INSERT INTO `shop`.`orders` (`id`,`remark`,`amount`) VALUES (78,'behind it',5);");
+  expect(rows.output).toContain("INSERT INTO `shop`.`younger` (`code`) VALUES (79);");
   expect(await rows.interrupt()).toBe(0);
   expect(rows.errors).toBe("");
+});
+
+test.each([
+  ["--rows", "VALUES (79)"],
+  ["--interval=0.2", "rows/s"],
+])("nobody reads a quiet source's %s any more: it ends by itself", async (flag, last) => {
+  const cli = start("inspect", "--source", server().url, "--follow", flag);
+  await until(() => cli.output.includes(last));
+  cli.closeOutput();
+  expect(await cli.ended).toBe(0);
+});
+
+test("an undo without room for its temporary file prints nothing and fails", async () => {
+  await runAll(server(), [
+    "CREATE TABLE shop.long_texts(id INT PRIMARY KEY, v LONGTEXT)",
+    "INSERT INTO shop.long_texts VALUES(1,REPEAT('x',9000000))",
+    "FLUSH BINARY LOGS",
+    "DELETE FROM shop.long_texts",
+  ]);
+  const long = (await binlogFiles(server())).at(-1) ?? "";
+  const cli = new CliProcess(["inspect", long, "--undo", "--source", server().url], { TMPDIR: "/nowhere/at/all" });
+  running.push(cli);
+  expect(await cli.ended).toBe(3);
+  expect(cli.output).toBe("");
+  expect(cli.errors).toContain("the temporary file that --undo needs in /nowhere/at/all cannot be used");
+  expect(cli.errors).toContain("Try: TMPDIR=FOLDER");
+  expect(cli.errors).not.toContain("offset");
 });
 
 test.each([

@@ -19,8 +19,8 @@ No server is needed. Checksums are not looked at without --verify-checksums. Wha
 A bound of --from and --to is a time ("2026-11-30 03:12", UTC unless it says otherwise), a GTID, or a position ("binlog.000003:1234").
 
 --rows prints every change as the statement that does it again, --undo as the one that takes it back, the last first; pipe them to the server's client, on a server of the log's
-kind. Column names and keys come from the log (binlog_row_metadata=FULL), --schema or --source; a row of a table without a key is found by all of its columns. What the
-log does not tell how to take back (DDL, statements, minimal row images) is a comment. Triggers fire again where tables have some; rows that a foreign key's cascade changed are
+kind. Column names and keys come from the log (binlog_row_metadata=FULL), --schema or --source; a row of a table without a key is found by all of its columns. What no
+statement does (columns without names) or takes back (DDL, statements, minimal row images) is a comment, and is told. Triggers fire again where tables have some; rows that a foreign key's cascade changed are
 only in the logs of MySQL 9.6 and later.
 
 --source reads a live server's binlog, as a replica does (REPLICATION SLAVE), from its oldest file or from --from. With --follow it goes on: a line of rates every --interval, or
@@ -29,7 +29,7 @@ with --rows the statements as they come; Ctrl-C ends it. Beside FILE it only tel
 Rows are told apart by their key where the log (binlog_row_metadata=FULL, or minimal row images) or --schema tells it; else the first column is taken for it, and the
 report says so.
 
-Exit codes: 0 all was read; 1 not all could be read, or undone, or a bound was not found; 2 usage; 3 failure.
+Exit codes: 0 all was read; 1 not all could be read, repeated or undone, or a bound or --table was not found; 2 usage; 3 failure.
 
 Examples:
   abreast inspect binlog.000042
@@ -78,7 +78,7 @@ export function inspectCommand(): Command {
     .option("--undo", "print the SQL that takes every row change back")
     .option(
       "--table <TABLE>",
-      "with --rows and --undo, only this schema.table, or schema.*; may be repeated",
+      "with --rows and --undo, only this schema.table, schema.*, or *.table; may be repeated",
       collect,
       [],
     )
