@@ -1,10 +1,13 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ReplicationError } from "../../base/error.ts";
 import { binlogFiles } from "../../../test/helpers/assemble.ts";
 import { contents, runAll } from "../../../test/helpers/replay.ts";
 import { printed, runWithClient, tablesOf } from "../../../test/helpers/row-statements.ts";
 import { useServer } from "../../../test/helpers/servers.ts";
+import { memory } from "../../../test/helpers/spill-memory.ts";
 import { type Fault, findInputs } from "../input/input.ts";
+import { printRows } from "./print-rows.ts";
 import { printUndo } from "./print-undo.ts";
 
 const source = useServer("mysql-9.7");
@@ -183,6 +186,23 @@ test("an undo for which there is no room on disk writes nothing, and is no fault
   const ended = written.map(String).join("");
   expect(ended.endsWith("ROLLBACK;\n-- this text is incomplete: no room\n")).toBe(true);
   expect(ended).toContain("VALUES (4,'four')");
+});
+
+test("what of a damaged log cannot be read is a comment in its place, in both texts", async () => {
+  await runAll(source(), ["CREATE DATABASE dm", "CREATE TABLE dm.t(id INT PRIMARY KEY)"]);
+  const [file = ""] = await logOf(["INSERT INTO dm.t VALUES(1)", "INSERT INTO dm.t VALUES(2)"]);
+  const whole = readFileSync(file);
+  const cut = async function* (): AsyncGenerator<Buffer> {
+    yield whole.subarray(0, -20);
+  };
+  const options = { tables: await tablesOf(source()), onFault: () => {} };
+  for (const print of [printRows, printUndo]) {
+    let sql = "";
+    const write = (bytes: Buffer): undefined => void (sql += bytes.toString());
+    await print([{ name: "binlog.000001", bytes: undefined, chunks: cut }], options, write, memory);
+    expect(sql).toContain(print === printRows ? "VALUES (1);" : "WHERE `id`=1 LIMIT 1;");
+    expect(sql).toMatch(/^-- what stands here cannot be read, and is missing in this text: binlog\.000001:\d+: /m);
+  }
 });
 
 test("tables that were asked for and did not come are told", async () => {
