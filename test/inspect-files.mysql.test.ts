@@ -140,6 +140,16 @@ describe("inspect given files of mysql-9.7", () => {
     expect({ inserted: rows.inserted, faults }).toEqual({ inserted: count?.["n"], faults: [] });
   });
 
+  it("that a live server does not have is told without a report, and without advice for replicas", async () => {
+    for (const how of [[], ["--json"], ["--rows"]]) {
+      const cli = new CliProcess(["inspect", "--source", server().url, "--from", "binlog.999999:4", ...how]);
+      expect([await cli.ended, cli.output], how.join(" ")).toEqual([3, ""]);
+      expect(cli.errors).toContain("POSITION_NOT_FOUND");
+      expect(cli.errors).toContain("Try: look at SHOW BINARY LOGS");
+      expect(cli.errors).not.toContain("--init");
+    }
+  });
+
   it("answers with exit codes, and messages without a stack", async () => {
     const cut = place("exit/binlog.000001", bytes.subarray(0, bytes.length - 100));
     const run = async (...args: string[]): Promise<CliProcess> => {

@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { ReplicationError } from "../base/error.ts";
 import { systemReason } from "../base/system-error.ts";
+import type { BinlogInput } from "../inspect/input/input.ts";
 import { parseBound, type Range } from "../inspect/input/range.ts";
 import type { Schema } from "../schema/dump.ts";
+import type { Screen } from "./screen.ts";
 
 /** What commands that read binlog files have in common. */
 
@@ -29,6 +31,15 @@ export async function readSchema(file: string): Promise<Schema> {
   throw new ReplicationError("CONFIG", `--schema ${file} has no CREATE TABLE`, {
     hint: "give the output of mysqldump --no-data --all-databases, or of SHOW CREATE TABLE",
   });
+}
+
+/** Files of several servers are one log to none of them. @returns what it says of them, undefined when they are of one */
+export async function noteMixed(inputs: readonly BinlogInput[], screen: Screen): Promise<string | undefined> {
+  if (inputs.length < 2) return undefined;
+  const { mixedOrigins } = await import("../inspect/input/origin.ts");
+  const mixed = await mixedOrigins(inputs);
+  if (mixed !== undefined) screen.note(`note: these files are read as one log, but ${mixed}`);
+  return mixed;
 }
 
 /** Before it nobody has begun to wait. */

@@ -2,12 +2,11 @@ import { Command } from "commander";
 import { ReplicationError } from "../../base/error.ts";
 import { type BinlogInput, findInputs } from "../../inspect/input/input.ts";
 import { type Bound, describeBound, type Range } from "../../inspect/input/range.ts";
-import { mixedOrigins } from "../../inspect/input/origin.ts";
 import { inspect } from "../../inspect/inspect.ts";
 import type { Schema } from "../../schema/dump.ts";
 import type { InspectSource } from "../inspect-source.ts";
 import type { LiveBinlog } from "../live-binlog.ts";
-import { clearProgressLine, progressLine, rangeOf, readSchema } from "../log-reading.ts";
+import { clearProgressLine, noteMixed, progressLine, rangeOf, readSchema } from "../log-reading.ts";
 import { checkOutputFile, writeOutputFile } from "../output-file.ts";
 import { renderInspect, renderInspectLine } from "../render/inspect.ts";
 import { Screen } from "../screen.ts";
@@ -15,6 +14,7 @@ import { Screen } from "../screen.ts";
 const HELP = `
 Files may be plain, or packed with gzip or zstd. A folder stands for the binlog files in it, an index file for the files that it names, - for standard input.
 No server is needed. Checksums are not looked at without --verify-checksums. What cannot be read is told with offset and reason; all that can be is counted.
+Files of several servers are read as one log, which is told; --undo wants one server's.
 
 A bound of --from and --to is a time ("2026-11-30 03:12", UTC unless it says otherwise), a GTID, or a position ("binlog.000003:1234").
 
@@ -102,13 +102,12 @@ async function run(paths: string[], flags: InspectFlags): Promise<void> {
   const live = paths.length === 0 ? source?.open(range?.from) : undefined;
   const inputs = live === undefined ? await findInputs(paths) : [live];
   checkOutputFile("--html", flags.html, [...paths, ...inputs.map(({ path }) => path), flags.schema]);
-  const mixed = await mixedOrigins(inputs);
+  const mixed = await noteMixed(inputs, screen);
   if (mixed !== undefined && flags.undo === true) {
-    throw new ReplicationError("CONFIG", `--undo is of one server's log, and ${mixed}`, {
-      hint: "undo the log of one server at a time",
+    throw new ReplicationError("CONFIG", "--undo is of one server's log", {
+      hint: "undo the files of one server at a time",
     });
   }
-  if (mixed !== undefined) screen.note(`note: these files are read as one log, but ${mixed}`);
   const onBytes = progressLine(
     inputs.map(({ bytes }) => bytes),
     renderInspectLine,
@@ -130,7 +129,7 @@ async function run(paths: string[], flags: InspectFlags): Promise<void> {
 
 /** The hints of those that replicate are about a new copy. */
 function withoutReplication(failure: ReplicationError): ReplicationError {
-  if (failure.code !== "GTID_PURGED" && failure.code !== "POSITION_NOT_FOUND") return failure;
+  if (failure.hint?.includes("--init") !== true) return failure;
   const { code, message, retry, where, cause } = failure;
   const hint =
     "look at SHOW BINARY LOGS on the source for its files and their sizes; without --from reading begins with the oldest";

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { ReplicationError } from "../../base/error.ts";
 import { parseServerUrl } from "../../base/server-url.ts";
 import { type BinlogInput, findInputs } from "../../inspect/input/input.ts";
+import { type Bound, describeBound } from "../../inspect/input/range.ts";
 import { transactionsOf } from "../../inspect/input/transactions.ts";
 import { parseWithKey } from "../../inspect/keys/with-key.ts";
 import { LogTransactions } from "../../inspect/scheduler-transactions.ts";
@@ -9,7 +10,7 @@ import type { CostModel } from "../../simulate/cost-model.ts";
 import { FromLog } from "../../simulate/from-log.ts";
 import { LogSimulation } from "../../simulate/log-simulation.ts";
 import type { SimulateReport } from "../../simulate/report.ts";
-import { clearProgressLine, progressLine, rangeOf, readSchema } from "../log-reading.ts";
+import { clearProgressLine, noteMixed, progressLine, rangeOf, readSchema } from "../log-reading.ts";
 import { checkOutputFile, writeOutputFile } from "../output-file.ts";
 import { renderSimulate, renderSimulateLine } from "../render/simulate.ts";
 import { Screen } from "../screen.ts";
@@ -23,7 +24,7 @@ they are those of a machine with two cores and durable commits: order and shape 
 
 Keys are those of --schema, else what the log tells (binlog_row_metadata=FULL), else the first column.
 
-Exit codes: 0 all was read; 1 not all could be read; 2 usage; 3 failure.
+Exit codes: 0 all was read; 1 not all could be read, or a bound was not found; 2 usage; 3 failure.
 
 Examples:
   abreast simulate binlog.000042
@@ -93,6 +94,7 @@ async function run(paths: string[], flags: SimulateFlags): Promise<void> {
   const read = [...paths, ...inputs.map(({ path }) => path), flags.schema];
   checkOutputFile("--save-costs", flags.saveCosts, read);
   checkOutputFile("--html", flags.html, [...read, flags.costs]);
+  await noteMixed(inputs, screen);
   const costs = await costsOf(flags, screen);
   if (flags.saveCosts !== undefined) writeOutputFile("--save-costs", flags.saveCosts, `${toJson(costs)}\n`);
   if (flags.costsShown) return screen.print(toJson(costs));
@@ -102,7 +104,9 @@ async function run(paths: string[], flags: SimulateFlags): Promise<void> {
   }
   const named = new NamedTables();
   for (const table of Object.keys(costs.tables)) named.add(table, `--costs ${flags.costs}`);
-  const report = await simulateFiles(inputs, flags, costs, named);
+  let missing: Bound | undefined;
+  const report = await simulateFiles(inputs, flags, costs, named, (bound) => (missing = bound));
+  if (missing !== undefined) screen.note(`note: ${describeBound(missing)} is not in these files`);
   if (flags.html !== undefined) {
     const { simulatePage } = await import("../../simulate/html.ts");
     writeOutputFile("--html", flags.html, simulatePage(report));
@@ -110,7 +114,7 @@ async function run(paths: string[], flags: SimulateFlags): Promise<void> {
   for (const note of named.notes()) screen.note(note);
   screen.print(flags.json ? toJson(report) : renderSimulate(report, screen.width));
   if (flags.html !== undefined) screen.note(`the page is in ${flags.html}`);
-  if (report.faults.length > 0) process.exitCode = 1;
+  if (report.faults.length > 0 || missing !== undefined) process.exitCode = 1;
 }
 
 async function simulateFiles(
@@ -118,6 +122,7 @@ async function simulateFiles(
   flags: SimulateFlags,
   costs: CostModel,
   named: NamedTables,
+  onMissing: (bound: Bound) => void,
 ): Promise<SimulateReport> {
   const { withoutTable, withKey } = flags;
   for (const table of withoutTable) {
@@ -153,6 +158,7 @@ async function simulateFiles(
   const transactions = transactionsOf(inputs, {
     ...(range === undefined ? {} : { range }),
     onFault: (fault) => faults.push(fault),
+    onMissing,
     onBytes,
   });
   try {
