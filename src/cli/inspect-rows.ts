@@ -30,6 +30,8 @@ export interface InspectRowsOptions {
 }
 
 const EXIT_FAILURE = 3;
+/** Of those with the same reason, in a message. */
+const TABLES_NAMED_MAX = 5;
 const INTERVAL_SECONDS_MAX = 86_400;
 
 /** `inspect` with --rows, --undo, or --follow without either. @returns the exit code */
@@ -111,8 +113,14 @@ async function showRows(inputs: readonly BinlogInput[], options: ShowRowsOptions
 
 function tellOutcome({ missing, asComments, obstacles }: RowsOutcome, how: "rows" | "undo", screen: Screen): void {
   if (missing !== undefined) screen.note(`nothing in the log is ${describeBound(missing)}`);
+  const alike = new Map<string, string[]>();
   for (const [table, { reason, hint }] of obstacles) {
-    screen.note(`${table}: ${reason}${hint === undefined ? "" : `\n  Try: ${hint}`}`);
+    const told = `${reason}${hint === undefined ? "" : `\n  Try: ${hint}`}`;
+    alike.set(told, [...(alike.get(told) ?? []), table]);
+  }
+  for (const [told, tables] of alike) {
+    const more = tables.length - TABLES_NAMED_MAX;
+    screen.note(`${tables.slice(0, TABLES_NAMED_MAX).join(", ")}${more > 0 ? ` and ${more} more` : ""}: ${told}`);
   }
   if (asComments === 0) return;
   const what = how === "undo" ? "cannot be undone" : "cannot be executed again";
