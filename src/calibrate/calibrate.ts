@@ -1,11 +1,12 @@
 import { availableParallelism } from "node:os";
 import { readTargetFacts } from "../apply/statement/target.ts";
+import { ReplicationError } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
 import type { ServerAddress } from "../base/server-url.ts";
 import { type CostModel, DEFAULT_COSTS } from "../simulate/cost-model.ts";
 import { Session } from "../wire/session.ts";
 import { type CalibrationTimes, costsFrom, ROWS_OF_LARGE_RUN } from "./costs.ts";
-import { dropScratch, makeScratch, SCRATCH } from "./scratch.ts";
+import { dropScratch, leaveBinlogOut, makeScratch, SCRATCH } from "./scratch.ts";
 import { type RunTimes, ScratchWorker, scratchKeys } from "./scratch-worker.ts";
 import { deletes, inserts, updates } from "./workload.ts";
 
@@ -13,6 +14,10 @@ export interface CalibrateOptions {
   target: ServerAddress;
   /** That engine and target share; undefined: those of this machine. */
   cores?: number | undefined;
+  /** What is changed goes into the target's binlog, as that of an engine's workers does, and commits take what they take with it. Else that is left out, where the account may. */
+  binlog?: boolean;
+  /** Ends it early: with its reason, when the schema is dropped. */
+  signal?: AbortSignal;
   log: Log;
   onProgress: (text: string) => void;
 }
@@ -21,18 +26,26 @@ export interface CalibrateOptions {
 const SESSIONS = 16;
 /** Rows that are there for each session to change. */
 const ROWS_OF_SESSION = 1_000;
-const STILL_THERE = `the schema ${SCRATCH} is still there: drop it`;
+/** To be said when it ends without having dropped it. */
+export const STILL_THERE = `the schema ${SCRATCH} is still on the target: drop it`;
+const LOGGED = "calibrating: what is changed goes into the target's binlog, with GTIDs of its own";
+const NOT_LOGGED =
+  "calibrating: the target's binlog is left out; --calibrate-binlog measures with it, and leaves changes and GTIDs in it";
+const MAY_NOT_LEAVE_OUT = `${LOGGED}: the account may not leave it out (SESSION_VARIABLES_ADMIN; MariaDB: BINLOG ADMIN; older ones: SUPER)`;
+const GRANTS =
+  `the account needs ALL ON ${SCRATCH}.*, and ON *.* REPLICATION_APPLIER (MySQL from 8.0.18 on), ` +
+  "BINLOG REPLAY (MariaDB from 10.5 on) or SUPER (older ones)";
 /** Each kind of run is measured for so long: about ten seconds in all. */
 const PHASE_MS = 1_000;
 const FILL_ROWS_OF_RUN = 500;
 
 /**
  * Measures what runs cost on a target: some seconds of row events on a schema of its own, `abreast_calibration`, which is dropped again. The account needs what an engine's needs
- * (BINLOG), and all rights on that schema. What is changed there goes into the target's binlog.
- * @throws ReplicationError CONFIG, CONNECT, ACCESS_DENIED
+ * (BINLOG), and all rights on that schema.
+ * @throws ReplicationError CONFIG, CONNECT, ACCESS_DENIED; the signal's reason
  */
 export async function calibrate(options: CalibrateOptions): Promise<CostModel> {
-  const { target, log, onProgress } = options;
+  const { target, log, onProgress, signal } = options;
   const session = await Session.connect(target);
   const workers: ScratchWorker[] = [];
   let isMade = false;
@@ -40,12 +53,22 @@ export async function calibrate(options: CalibrateOptions): Promise<CostModel> {
     const facts = await readTargetFacts({
       rows: async (sql) => (await session.execute(sql)).at(-1)?.rows ?? [],
     });
+    const hasBinlog = (await session.queryValue("SELECT @@log_bin")) === "1";
+    const isLeftOut = hasBinlog && options.binlog !== true && (await leaveBinlogOut(session));
+    if (isLeftOut) onProgress(NOT_LOGGED);
+    else if (hasBinlog) onProgress(options.binlog === true ? LOGGED : MAY_NOT_LEAVE_OUT);
     const keys = scratchKeys(SESSIONS);
     await makeScratch(session, keys, () => (isMade = true));
-    for (const key of keys) workers.push(await ScratchWorker.open(target, key, facts, log));
+    for (const key of keys) {
+      signal?.throwIfAborted();
+      workers.push(await ScratchWorker.open(target, key, { facts, log, leavesBinlogOut: isLeftOut, signal }));
+    }
     onProgress("calibrating: one session");
     const times = await measure(workers, onProgress);
     return costsFrom(DEFAULT_COSTS, times, options.cores ?? availableParallelism());
+  } catch (error) {
+    if (!(error instanceof ReplicationError) || error.code !== "ACCESS_DENIED") throw error;
+    throw new ReplicationError(error.code, error.message, { where: error.where, hint: GRANTS, cause: error });
   } finally {
     await Promise.all(workers.map((worker) => worker.close().catch(() => {})));
     // A schema of that name that was refused is somebody's.

@@ -6,7 +6,7 @@ import { WorkerSession } from "../apply/worker-session.ts";
 import type { Log } from "../base/log.ts";
 import type { ServerAddress } from "../base/server-url.ts";
 import { FORMAT, tableMap } from "./events.ts";
-import { ROWS, SCRATCH, scratchCheckpoint } from "./scratch.ts";
+import { leaveBinlogOut, ROWS, SCRATCH, scratchCheckpoint } from "./scratch.ts";
 
 /** What some runs took: mean microseconds of each, as their session saw them. */
 export interface RunTimes {
@@ -22,6 +22,14 @@ export const scratchKeys = (workers: number): WorkerKey[] => {
   return Array.from({ length: workers }, (_, worker) => ({ channel: SCRATCH, worker, engineId }));
 };
 
+export interface ScratchWorkerOptions {
+  facts: TargetFacts;
+  log: Log;
+  leavesBinlogOut: boolean;
+  /** Ends what it does, with its reason. */
+  signal: AbortSignal | undefined;
+}
+
 /**
  * A session that applies as an engine's worker does: BEGIN, checkpoint and row events in one query, COMMIT in the next. Only where the rows come from, and where the checkpoint
  * goes, is different.
@@ -29,20 +37,24 @@ export const scratchKeys = (workers: number): WorkerKey[] => {
 export class ScratchWorker {
   readonly #session: WorkerSession;
   readonly #key: WorkerKey;
+  readonly #signal: AbortSignal | undefined;
   #runs = 0;
 
-  static async open(address: ServerAddress, key: WorkerKey, facts: TargetFacts, log: Log): Promise<ScratchWorker> {
+  static async open(address: ServerAddress, key: WorkerKey, options: ScratchWorkerOptions): Promise<ScratchWorker> {
+    const { facts, log, leavesBinlogOut, signal } = options;
     const session = await openWorkerSession(address, key.channel, key.worker, log);
+    if (leavesBinlogOut) await leaveBinlogOut(session);
     const packetBytesMax = Number(await session.queryValue("SELECT @@max_allowed_packet"));
     const settings = { ...key, gtid: "own" as const, facts, readBody: () => [] };
-    const worker = new ScratchWorker(new WorkerSession(session, settings, packetBytesMax), key);
+    const worker = new ScratchWorker(new WorkerSession(session, settings, packetBytesMax), key, signal);
     await worker.#session.useFormat(FORMAT);
     return worker;
   }
 
-  private constructor(session: WorkerSession, key: WorkerKey) {
+  private constructor(session: WorkerSession, key: WorkerKey, signal: AbortSignal | undefined) {
     this.#session = session;
     this.#key = key;
+    this.#signal = signal;
   }
 
   /** Applies runs of one rows event each, one after the other, until there are no more or the time is over. */
@@ -54,6 +66,7 @@ export class ScratchWorker {
     let executeMs = 0;
     let commitMs = 0;
     for (const event of events) {
+      this.#signal?.throwIfAborted();
       const before = [...this.#session.gtidNext(undefined), "BEGIN", scratchCheckpoint(this.#key, ++this.#runs)];
       const startMs = performance.now();
       await this.#session.sendRows(before, [[map, event]], { mergeStatements: true });
@@ -76,6 +89,7 @@ export class ScratchWorker {
     let count = 0;
     let nowMs = startMs;
     for (; nowMs < untilMs; count++) {
+      this.#signal?.throwIfAborted();
       await session.execute("DO 0");
       nowMs = performance.now();
     }

@@ -45,6 +45,17 @@ export async function makeScratch(session: Session, keys: readonly WorkerKey[], 
   await session.execute(`INSERT INTO ${SCRATCH}.checkpoint VALUES ${rows.join(",")}`);
 }
 
+/** What the session changes from now on is in no binlog. @returns false: the account may not do that */
+export async function leaveBinlogOut(session: Session): Promise<boolean> {
+  try {
+    await session.execute("SET SESSION sql_log_bin=0");
+    return true;
+  } catch (error) {
+    if (error instanceof ReplicationError && error.code === "ACCESS_DENIED") return false;
+    throw error;
+  }
+}
+
 /** That a calibration was killed is no reason to refuse the next one. */
 async function dropFormer(session: Session): Promise<void> {
   const tables = await session.query(

@@ -17,10 +17,14 @@ import { Screen } from "../screen.ts";
 import { type GridFlags, gridOf, numberIn, readCosts } from "../simulate-options.ts";
 import { checkTable, NamedTables } from "../simulate-tables.ts";
 import { CellThreads } from "../simulate-threads.ts";
+import { onStopSignals } from "../stop-signals.ts";
 
 const HELP = `
 The log is applied as a backlog, in virtual time, by the scheduler that abreast replicate has, on a machine whose costs --costs says or --calibrate measures. Without either
 they are those of a machine with two cores and durable commits: order and shape are right then, seconds are not. No server is needed but for --calibrate.
+
+--calibrate makes a schema abreast_calibration on the target, changes rows in it for some seconds and drops it, also on Ctrl-C. Where the account may, all of that is kept out of the target's
+binlog: then a commit is measured without it, and is cheaper than an engine's. --calibrate-binlog measures with it; the changes, and their GTIDs, stay in the log.
 
 Keys are those of --schema, else what the log tells (binlog_row_metadata=FULL), else the first column.
 
@@ -37,10 +41,12 @@ const ROWS_MAX = 1_000_000_000;
 const CORES_MAX = 10_000;
 const SLOWER_MAX = 1_000;
 const PROGRESS_MS = 200;
+const EXIT_AT_ONCE = 3;
 
 interface SimulateFlags extends GridFlags {
   costs?: string;
   calibrate?: string;
+  calibrateBinlog?: true;
   saveCosts?: string;
   costsShown?: true;
   cores?: string;
@@ -71,6 +77,7 @@ export function simulateCommand(): Command {
     .option("--native", "the server's own replica as well")
     .option("--costs <FILE>", "cost model, JSON")
     .option("--calibrate <URL>", "measure the cost model on this target: some seconds, on a schema of its own")
+    .option("--calibrate-binlog", "with the target's binlog: exact where it has one, but what is changed stays in it")
     .option("--save-costs <FILE>", "write the cost model to this file")
     .option("--costs-shown", "print the cost model and end")
     .option("--cores <NUMBER>", "cores that engine and target share")
@@ -199,19 +206,40 @@ async function costsOf(flags: SimulateFlags, screen: Screen): Promise<CostModel>
   else if (flags.costs !== undefined) {
     throw new ReplicationError("CONFIG", "--costs and --calibrate exclude each other", { hint: "leave one out" });
   } else {
-    const { calibrate } = await import("../../calibrate/calibrate.ts");
-    costs = await calibrate({
-      target: parseServerUrl(flags.calibrate, "--calibrate"),
-      cores,
-      log: { info: () => {}, warn: screen.note },
-      onProgress: screen.note,
-    });
+    costs = await calibrated(flags.calibrate, { cores, binlog: flags.calibrateBinlog === true, screen });
   }
   return {
     ...costs,
     ...(cores === undefined ? {} : { cores }),
     ...(slower === undefined ? {} : { cpuFactor: costs.cpuFactor * slower }),
   };
+}
+
+async function calibrated(
+  url: string,
+  { cores, binlog, screen }: { cores: number | undefined; binlog: boolean; screen: Screen },
+): Promise<CostModel> {
+  const target = parseServerUrl(url, "--calibrate");
+  const { calibrate, STILL_THERE } = await import("../../calibrate/calibrate.ts");
+  const stop = new AbortController();
+  const forgetSignals = onStopSignals(
+    () => stop.abort(new ReplicationError("STOPPED", "the calibration was ended before it had measured all")),
+    () => screen.note(STILL_THERE),
+    EXIT_AT_ONCE,
+  );
+  const warn = (message: string): void => screen.note(message);
+  try {
+    return await calibrate({
+      target,
+      cores,
+      binlog,
+      signal: stop.signal,
+      log: { info: () => {}, warn },
+      onProgress: screen.note,
+    });
+  } finally {
+    forgetSignals();
+  }
 }
 
 /** What is not known is null; more digits than are of use are not printed. */
