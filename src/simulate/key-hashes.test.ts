@@ -57,3 +57,16 @@ test("a thousand keys are not many", () => {
   expect(areMany(Array.from({ length: 1_000 }, (_, at) => at))).toBe(false);
   expect(areMany(Array.from({ length: 1_001 }, (_, at) => at))).toBe(true);
 });
+
+test("two large transactions are compared once, whoever asks how often", () => {
+  const before = Array.from({ length: 2_000 }, (_, at) => at);
+  const after = Array.from({ length: 2_000 }, (_, at) => at + 1_999);
+  let comparisons = 0;
+  const findIndex: typeof after.findIndex = (...arguments_) => {
+    comparisons++;
+    return Array.prototype.findIndex.apply(after, arguments_);
+  };
+  Object.assign(after, { findIndex });
+  for (let cell = 0; cell < 10; cell++) expect(firstCommon(before, after)).toBe(0);
+  expect(comparisons).toBe(1);
+});

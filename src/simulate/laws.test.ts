@@ -115,6 +115,23 @@ test("everything is applied once, and all parts of the answer fit together", () 
   );
 });
 
+test("keys that nobody else has change nothing, however many they are", () => {
+  fc.assert(
+    fc.property(logs, settings, fc.array(fc.boolean(), { minLength: 1, maxLength: 5 }), (log, options, which) => {
+      const larger = log.map((transaction, at): SimulatedTransaction => {
+        const { scheduler } = transaction;
+        if (scheduler.writeset === undefined || which[at % which.length] !== true) return transaction;
+        const others = Array.from({ length: 1_100 }, (_, key) => 1_000_000 + at * 10_000 + key);
+        const writes = [...others.slice(0, 500), ...scheduler.writeset.writes, ...others.slice(500)];
+        return { ...transaction, scheduler: { ...scheduler, writeset: { ...scheduler.writeset, writes } } };
+      });
+      const history = { ...options, writesetHistory: 1_000_000 };
+      expect(simulate(larger, history, COSTS)).toEqual(simulate(log, history, COSTS));
+    }),
+    { numRuns: 100 },
+  );
+});
+
 test("the same log and setting give the same answer, whoever else is simulated beside", () => {
   fc.assert(
     fc.property(logs, settings, (log, options) => {
