@@ -123,6 +123,16 @@ test.each([
   expect(await cli.ended).toBe(0);
 });
 
+test("a source that does not send all: --undo prints nothing, --rows says that its text is incomplete", async () => {
+  const from = ["--source", server().url, "--from", "binlog.999999:4"];
+  const undo = await run("inspect", "--undo", ...from);
+  expect(undo).toMatchObject({ end: 3, output: "" });
+  const rows = await run("inspect", "--rows", ...from);
+  expect(rows.end).toBe(3);
+  expect(rows.output).toMatch(/^-- this text is incomplete: /m);
+  expect(rows.output).not.toContain("INSERT");
+});
+
 test("an undo without room for its temporary file prints nothing and fails", async () => {
   await runAll(server(), [
     "CREATE TABLE shop.long_texts(id INT PRIMARY KEY, v LONGTEXT)",

@@ -41,7 +41,8 @@ export class DefinedTables {
     if (!DEFINES.test(text)) return;
     this.#statements++;
     for (const [key] of this.#logged) if (mentions(text, key)) this.#logged.delete(key);
-    if (!CREATES_TABLE.test(text)) return;
+    // Names in another character set than UTF-8 would be wrong ones.
+    if (!CREATES_TABLE.test(text) || text.includes("\uFFFD")) return;
     const use = schema === "" ? "" : `USE \`${schema.replaceAll("`", "``")}\`;\n`;
     for (const table of parseSchemaDump(use + text).tables) this.#logged.set(describeTable(table), table);
   }

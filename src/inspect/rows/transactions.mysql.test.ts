@@ -179,13 +179,18 @@ test("an undo for which there is no room on disk writes nothing, and is no fault
   };
   await expect(printUndo(inputs, options, write, refuse)).rejects.toBe(full);
   expect([written, faults]).toEqual([[], []]);
+  const ended = (): void => {
+    throw full;
+  };
+  await expect(printUndo(inputs, { ...options, check: ended }, write, memory)).rejects.toBe(full);
+  expect(written).toEqual([]);
   // Held, and then not given back: what is there says that it is not all.
   const text = printUndo(inputs, options, write, () => ({ write: () => {}, read: refuse }));
   await expect(text).rejects.toBe(full);
   expect(faults).toEqual([]);
-  const ended = written.map(String).join("");
-  expect(ended.endsWith("ROLLBACK;\n-- this text is incomplete: no room\n")).toBe(true);
-  expect(ended).toContain("VALUES (4,'four')");
+  const all = written.map(String).join("");
+  expect(all.endsWith("ROLLBACK;\n-- this text is incomplete: no room\n")).toBe(true);
+  expect(all).toContain("VALUES (4,'four')");
 });
 
 test("what of a damaged log cannot be read is a comment in its place, in both texts", async () => {
