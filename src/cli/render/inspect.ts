@@ -1,6 +1,6 @@
 import type { Fault } from "../../inspect/input/input.ts";
 import type { InspectReport, StatementReport, TableReport, TransactionReport } from "../../inspect/report.ts";
-import { renderTable } from "./table.ts";
+import { renderTableWithin } from "./table.ts";
 import { formatBytes, formatCount, formatCounted, formatDuration } from "./units.ts";
 
 export interface InspectView {
@@ -172,7 +172,7 @@ function tables({ tables: all }: InspectReport, { width, top }: InspectView): st
       formatCount(table.emptyUpdates),
       keyText(table),
     ]);
-  const table = renderTable(
+  const table = renderTableWithin(
     [
       { title: "table", align: "left", widthMin: 20, cutAt: "start" },
       { title: "inserts", align: "right" },
@@ -213,7 +213,7 @@ function hotRows({ patterns }: InspectReport, { width, top }: InspectView): stri
       { title: "changes", align: "right" },
       { title: "of all", align: "right" },
     ] as const;
-    lines.push("Rows changed most", renderTable(columns, rows, width));
+    lines.push("Rows changed most", renderTableWithin(columns, rows, width));
   }
   const { inside, across, tables: where } = deleteThenInsert;
   if (inside + across > 0) {
@@ -247,7 +247,7 @@ function transactions(title: string, all: readonly TransactionReport[], { width,
     { title: "took", align: "right" },
     { title: "tables", align: "left", widthMin: 12, isExpendable: true },
   ] as const;
-  return `${title}\n${renderTable(columns, rows, width)}`;
+  return `${title}\n${renderTableWithin(columns, rows, width)}`;
 }
 
 function statements(title: string, all: readonly StatementReport[], { width, top }: InspectView): string {
@@ -268,7 +268,7 @@ function statements(title: string, all: readonly StatementReport[], { width, top
     { title: "schema", align: "left", widthMin: 8, isExpendable: true },
     { title: "text", align: "left", widthMin: 20 },
   ] as const;
-  return `${title}\n${renderTable(columns, rows, width)}`;
+  return `${title}\n${renderTableWithin(columns, rows, width)}`;
 }
 
 function commitClock({ groupCommit, parallelism }: InspectReport, { width }: InspectView): string {
@@ -311,7 +311,7 @@ function policies({ parallelism, transactions }: InspectReport, { width }: Inspe
     { title: "95th percentile", align: "right" },
     { title: "longest chain", align: "right" },
   ] as const;
-  return `Parallelism that the log offers\n${renderTable(columns, rows, width)}`;
+  return `Parallelism that the log offers\n${renderTableWithin(columns, rows, width)}`;
 }
 
 function gtids({ gtids: { first, last, sources, gaps, gapCount } }: InspectReport): string {
@@ -343,7 +343,7 @@ function eventTypes({ eventsByType }: InspectReport, { width }: InspectView): st
     { title: "number", align: "right" },
     { title: "bytes", align: "right" },
   ] as const;
-  return `Events by type\n${renderTable(columns, rows, width)}`;
+  return `Events by type\n${renderTableWithin(columns, rows, width)}`;
 }
 
 /** `DDL (20 of 341)`. */

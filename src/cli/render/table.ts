@@ -9,7 +9,7 @@ export interface Column {
   cutAt?: "start" | "end";
   /** Others are left out before this one is shortened. */
   isCutLast?: true;
-  /** Left out before the table becomes wider than the terminal; the last such column goes first, and then the last of the others. */
+  /** Left out before the table becomes wider than the terminal; the last such column goes first. */
   isExpendable?: true;
 }
 
@@ -21,8 +21,7 @@ export function renderTable(columns: readonly Column[], rows: readonly (readonly
     columns[i]?.isCutLast === true ? (natural[i] ?? 0) : narrowest(columns[i], natural[i] ?? 0);
   while (sum(shown, (i) => wanted(i) + 3) + 1 > width) {
     const dropped = shown.findLastIndex((i) => columns[i]?.isExpendable);
-    if (dropped < 0 && shown.length === 1) break;
-    // Where even what everybody should see has no room, what comes first tells most.
+    if (dropped < 0) break;
     shown.splice(dropped, 1);
   }
   const widths = shrink(columns, natural, shown, width);
@@ -30,6 +29,17 @@ export function renderTable(columns: readonly Column[], rows: readonly (readonly
   const line = (cells: readonly string[]): string =>
     `|${shown.map((i) => ` ${fit(cells[i] ?? "", widths[i] ?? 0, columns[i])} `).join("|")}|`;
   return [ruler, line(columns.map((column) => column.title)), ruler, ...rows.map(line), ruler].join("\n");
+}
+
+/** The same, never wider than `width` while there are columns to leave out: what comes first tells most. */
+export function renderTableWithin(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width: number,
+): string {
+  const table = renderTable(columns, rows, width);
+  const isTooWide = table.indexOf("\n") > width && columns.length > 1;
+  return isTooWide ? renderTableWithin(columns.slice(0, -1), rows, width) : table;
 }
 
 function shrink(
