@@ -5,6 +5,7 @@ import { createScheduler, type SchedulerState, step } from "../schedule/schedule
 import type { Run, SchedulerEffect, SchedulerInput } from "../schedule/scheduler-types.ts";
 import type { CellOptions, Moment } from "./cell-options.ts";
 import { type CellResult, timesOf } from "./cell-result.ts";
+import { Beside } from "./beside.ts";
 import type { CostModel } from "./cost-model.ts";
 import { CriticalPath, type PathNode } from "./critical-path.ts";
 import { EngineThread } from "./engine-thread.ts";
@@ -87,10 +88,12 @@ export class Cell {
   constructor(options: CellOptions, costs: CostModel | CostSheet) {
     this.#options = options;
     this.#sheet = costs instanceof CostSheet ? costs : new CostSheet(costs);
-    const { cores, cpuFactor, roundTripUs, flushUs, flushKbUs, engineBesidePart, target } = this.#sheet.costs;
+    const { cores, cpuFactor, roundTripUs, flushUs, flushKbUs, engineBesidePart, target, targetBesidePart } =
+      this.#sheet.costs;
     this.#machine = new Machine(cores, cpuFactor);
     this.#engine = new EngineThread(this.#machine, engineBesidePart);
     this.#device = new LogDevice(this.#machine, flushUs, flushKbUs);
+    const beside = new Beside(this.#machine, targetBesidePart);
     const historySize = options.writesetHistory ?? 25_000;
     const packed = options.packTransactionsMax > 1 && options.commitOrder === "preserve";
     this.#policy = options.answers ?? POLICIES[options.policy].make({ historySize, packed });
@@ -98,6 +101,7 @@ export class Cell {
       const session = new TargetSession(
         this.#machine,
         this.#device,
+        beside,
         this.#locks,
         { roundTripUs, commitUs: target.commitUs, rollbackPart: target.rollbackPart },
         {

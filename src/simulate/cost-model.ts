@@ -1,6 +1,6 @@
 import { ReplicationError } from "../base/error.ts";
 
-/** What a changed row costs the target, besides its bytes. Microseconds of one core. */
+/** What a changed row costs the target, besides its bytes, where its table has one index beside the primary key. Microseconds of one core. */
 export interface RowCosts {
   insertUs: number;
   updateUs: number;
@@ -32,6 +32,8 @@ export interface CostModel {
   engineBesidePart: number;
   /** A session on the target. */
   target: TargetCosts;
+  /** What the target computes beside its sessions (purge, page cleaners, log writers), as a part of what they compute: nobody waits for it, but it takes cores. */
+  targetBesidePart: number;
   /** Where a table's rows cost something else than `target` says: `schema.table`. */
   tables: Record<string, Partial<RowCosts>>;
   /** The target's own replica, where it differs: rows and commits cost it the same. */
@@ -58,6 +60,8 @@ export interface EngineCosts {
 }
 
 export interface TargetCosts extends RowCosts {
+  /** Each index more, in each changed row; known where a schema is. */
+  indexUs: number;
   /** BEGIN, and the checkpoint's row. */
   runUs: number;
   /** Each source transaction in a run. */
@@ -102,46 +106,48 @@ export interface NativeCosts {
 export const DEFAULT_COSTS: CostModel = {
   cores: 2,
   cpuFactor: 1,
-  startUs: 100_000,
+  startUs: 60_000,
   workerStartUs: 3_000,
-  roundTripUs: 40,
-  flushUs: 300,
-  flushKbUs: 1,
+  roundTripUs: 15,
+  flushUs: 380,
+  flushKbUs: 3,
   engine: {
-    startUs: 500_000,
+    startUs: 250_000,
     transactionUs: 30,
-    kbUs: 2,
-    encodeKbUs: 2,
-    writesetRowUs: 2,
-    runUs: 60,
-    commandUs: 40,
-    answerUs: 50,
-  },
-  engineBesidePart: 0.3,
-  target: {
-    insertUs: 22,
-    updateUs: 26,
-    deleteUs: 22,
-    runUs: 200,
-    transactionUs: 10,
-    tableUs: 8,
     kbUs: 3,
-    commitUs: 150,
+    encodeKbUs: 2,
+    writesetRowUs: 1,
+    runUs: 125,
+    commandUs: 25,
+    answerUs: 32,
+  },
+  engineBesidePart: 0.6,
+  target: {
+    insertUs: 13,
+    updateUs: 9,
+    deleteUs: 10,
+    indexUs: 13,
+    runUs: 215,
+    transactionUs: 5,
+    tableUs: 5,
+    kbUs: 3,
+    commitUs: 200,
     statementUs: 5_000,
     rollbackPart: 0.5,
   },
+  targetBesidePart: 0.2,
   tables: {},
   native: {
-    startUs: 50_000,
-    coordinatorUs: 20,
+    startUs: 60_000,
+    coordinatorUs: 35,
     coordinatorKbUs: 1,
     receiverUs: 8,
-    transactionUs: 60,
+    transactionUs: 95,
     rowsFactor: 1,
-    commitUs: 60,
-    flushUs: 300,
-    spinPart: 0.3,
-    wakeUs: 15,
+    commitUs: 80,
+    flushUs: 380,
+    spinPart: 0.8,
+    wakeUs: 40,
   },
 };
 

@@ -1,3 +1,4 @@
+import { Beside } from "./beside.ts";
 import type { Machine, Resumable } from "./machine.ts";
 
 export interface EngineTask {
@@ -5,9 +6,6 @@ export interface EngineTask {
   us: number;
   done: () => void;
 }
-
-/** What is computed beside comes in pieces of this size. */
-const BESIDE_US = 500;
 
 /**
  * The engine's one thread of JavaScript. What came is done in the order in which it came; what a task brings about at once (commands to workers) is done before anything else.
@@ -19,24 +17,18 @@ export class EngineThread implements Resumable {
   #at = 0;
   readonly #follows: EngineTask[] = [];
   #current: EngineTask | undefined;
-  /** Core time that it took, and what was computed beside it, in microseconds. */
-  computedUs = 0;
+  /** Core time that it took, in microseconds. */
   threadUs = 0;
-
-  /** What the process computes beside this thread, for each microsecond of it. */
-  readonly #besidePart: number;
-  #besideUs = 0;
-  #isBesideAtWork = false;
-  readonly #beside: Resumable = {
-    resume: () => {
-      this.#isBesideAtWork = false;
-      this.#computeBeside();
-    },
-  };
+  readonly #beside: Beside;
 
   constructor(machine: Machine, besidePart: number) {
     this.#machine = machine;
-    this.#besidePart = besidePart;
+    this.#beside = new Beside(machine, besidePart);
+  }
+
+  /** Core time that it took, and what was computed beside it, in microseconds. */
+  get computedUs(): number {
+    return this.threadUs + this.#beside.computedUs;
   }
 
   /** Behind all that came before. */
@@ -63,24 +55,9 @@ export class EngineThread implements Resumable {
     const task = this.#follows.shift() ?? this.#takeTask();
     if (task === undefined) return;
     this.#current = task;
-    this.#count(task.us);
+    this.threadUs += this.#machine.workUs(task.us);
     this.#machine.compute(task.us, this);
-    this.#besideUs += task.us * this.#besidePart;
-    this.#computeBeside();
-  }
-
-  #count(us: number): void {
-    const workUs = this.#machine.workUs(us);
-    this.computedUs += workUs;
-    this.threadUs += workUs;
-  }
-
-  #computeBeside(): void {
-    if (this.#isBesideAtWork || this.#besideUs < BESIDE_US) return;
-    this.#isBesideAtWork = true;
-    this.computedUs += this.#machine.workUs(this.#besideUs);
-    this.#machine.compute(this.#besideUs, this.#beside);
-    this.#besideUs = 0;
+    this.#beside.add(task.us);
   }
 
   #takeTask(): EngineTask | undefined {

@@ -1,4 +1,5 @@
 import { assert } from "../base/assert.ts";
+import type { Beside } from "./beside.ts";
 import type { LockOwner, LockTable } from "./locks.ts";
 import type { Machine, Resumable } from "./machine.ts";
 import type { NativeTransaction } from "./native.ts";
@@ -23,6 +24,7 @@ export class NativeWorker implements Resumable, LockOwner {
   readonly times = { computing: 0, cores: 0, flush: 0, turn: 0, lock: 0 };
   current: NativeTransaction | undefined;
   readonly #machine: Machine;
+  readonly #beside: Beside;
   readonly #locks: LockTable<NativeWorker>;
   readonly #costs: { wakeUs: number; rollbackPart: number };
   readonly #events: NativeWorkerEvents;
@@ -33,11 +35,13 @@ export class NativeWorker implements Resumable, LockOwner {
 
   constructor(
     machine: Machine,
+    beside: Beside,
     locks: LockTable<NativeWorker>,
     costs: { wakeUs: number; rollbackPart: number },
     events: NativeWorkerEvents,
   ) {
     this.#machine = machine;
+    this.#beside = beside;
     this.#locks = locks;
     this.#costs = costs;
     this.#events = events;
@@ -120,6 +124,7 @@ export class NativeWorker implements Resumable, LockOwner {
   #compute(us: number): void {
     this.#workUs = this.#machine.workUs(us);
     this.#machine.compute(us, this);
+    this.#beside.add(us);
   }
 
   #enter(state: State): void {

@@ -2,6 +2,7 @@ import { assert } from "../base/assert.ts";
 import { logicalClockPolicy } from "../schedule/policies/logical-clock.ts";
 import { optimisticPolicy } from "../schedule/policies/optimistic.ts";
 import type { Policy } from "../schedule/policy.ts";
+import { Beside } from "./beside.ts";
 import type { CellResult, Waits } from "./cell.ts";
 import type { CostModel } from "./cost-model.ts";
 import { CriticalPath, type PathNode } from "./critical-path.ts";
@@ -84,10 +85,12 @@ export class NativeCell {
     const { wakeUs, commitUs, flushUs } = costs.native;
     this.#commit = new GroupCommit(this.#machine, { commitUs, flushUs, flushKbUs: costs.flushKbUs });
     const locks = new LockTable<NativeWorker>();
+    const beside = new Beside(this.#machine, costs.targetBesidePart);
     for (let worker = 0; worker < options.workers; worker++) {
       this.#workers.push(
         new NativeWorker(
           this.#machine,
+          beside,
           locks,
           { wakeUs, rollbackPart: costs.target.rollbackPart },
           {

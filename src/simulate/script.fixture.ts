@@ -15,6 +15,7 @@ export const PLAIN_COSTS: CostModel = {
   flushKbUs: 0,
   engine: zeros(DEFAULT_COSTS.engine),
   engineBesidePart: 0,
+  targetBesidePart: 0,
   target: { ...zeros(DEFAULT_COSTS.target), insertUs: 1_000, updateUs: 1_000, deleteUs: 1_000 },
   native: { ...zeros(DEFAULT_COSTS.native), rowsFactor: 1 },
 };

@@ -1,5 +1,6 @@
 import { assert } from "../base/assert.ts";
 import type { KeyHashes } from "./key-hashes.ts";
+import type { Beside } from "./beside.ts";
 import type { LockOwner, LockTable } from "./locks.ts";
 import type { LogDevice, Machine, Resumable } from "./machine.ts";
 
@@ -49,6 +50,7 @@ export class TargetSession implements Resumable, LockOwner {
   readonly times: SessionTimes = { computing: 0, cores: 0, network: 0, flush: 0, lock: 0 };
   readonly #machine: Machine;
   readonly #device: LogDevice;
+  readonly #beside: Beside;
   readonly #locks: LockTable<TargetSession>;
   readonly #costs: SessionCosts;
   readonly #events: SessionEvents;
@@ -65,12 +67,14 @@ export class TargetSession implements Resumable, LockOwner {
   constructor(
     machine: Machine,
     device: LogDevice,
+    beside: Beside,
     locks: LockTable<TargetSession>,
     costs: SessionCosts,
     events: SessionEvents,
   ) {
     this.#machine = machine;
     this.#device = device;
+    this.#beside = beside;
     this.#locks = locks;
     this.#costs = costs;
     this.#events = events;
@@ -207,6 +211,7 @@ export class TargetSession implements Resumable, LockOwner {
   #compute(us: number): void {
     this.#workUs = this.#machine.workUs(us);
     this.#machine.compute(us, this);
+    this.#beside.add(us);
   }
 
   /** Counts the time that the state before took. */

@@ -5,11 +5,12 @@ import { transactionsOf } from "../../inspect/input/transactions.ts";
 import { OfflineWritesets } from "../../inspect/keys/writesets.ts";
 import type { PolicyName } from "../../schedule/policies/policies.ts";
 import { SchedulerTransactions } from "../../schedule/scheduler-transactions.ts";
-import { parseSchemaDump } from "../../schema/dump.ts";
+import { parseSchemaDump, type Schema } from "../../schema/dump.ts";
 import { Cell, type CellResult } from "../../simulate/cell.ts";
 import { type CostModel, DEFAULT_COSTS } from "../../simulate/cost-model.ts";
 import { FromLog } from "../../simulate/from-log.ts";
 import { NativeCell } from "../../simulate/native.ts";
+import { withSchema } from "../../simulate/schema-costs.ts";
 import type { SimulatedTransaction } from "../../simulate/simulated-transaction.ts";
 import { type CellSettings, nameOf } from "./cells.ts";
 import { calibrateOnCell } from "./fit.ts";
@@ -24,7 +25,12 @@ export interface Predicted {
 }
 
 /** A load in memory: every cell is simulated with the same. */
-export async function readLoad(load: MeasuredLoad): Promise<SimulatedTransaction[]> {
+export interface SimulatedLoad {
+  schema: Schema;
+  transactions: readonly SimulatedTransaction[];
+}
+
+export async function readLoad(load: MeasuredLoad): Promise<SimulatedLoad> {
   const schema = parseSchemaDump(await readFile(load.schemaFile, "utf8"));
   const writesets = new OfflineWritesets({ schema });
   const scheduler = new SchedulerTransactions();
@@ -40,14 +46,15 @@ export async function readLoad(load: MeasuredLoad): Promise<SimulatedTransaction
     const writeset = writesets.of(transaction);
     transactions.push(fromLog.of(transaction, scheduler.of(transaction, { ordinal, writeset, applied: false })));
   }
-  return transactions;
+  return { schema, transactions };
 }
 
 export function simulateCell(
   { who, policy, workers, commitOrder, packTransactionsMax }: CellSettings,
-  transactions: readonly SimulatedTransaction[],
-  costs: CostModel,
+  { schema, transactions }: SimulatedLoad,
+  given: CostModel,
 ): CellResult {
+  const costs = withSchema(given, schema);
   const cell =
     who === "native"
       ? new NativeCell({ policy: policy === "optimistic" ? policy : "logical-clock", workers, commitOrder }, costs)
@@ -64,30 +71,28 @@ export const CALIBRATED_ON = { load: "uniform", cell: "writeset-4" } as const;
  * one is fixed. Nothing else of what was measured is used.
  */
 export async function predict(measured: Measured, given?: CostModel): Promise<Predicted> {
-  const loads = new Map<MeasuredLoad, SimulatedTransaction[]>();
+  const loads = new Map<MeasuredLoad, SimulatedLoad>();
   for (const load of measured.loads) loads.set(load, await readLoad(load));
   const { costs, calibratedOn } =
-    given === undefined ? await calibrated(measured, loads) : { costs: given, calibratedOn: null };
-  const predictions = [...loads].flatMap(([load, transactions]) =>
+    given === undefined ? calibrated(measured, loads) : { costs: given, calibratedOn: null };
+  const predictions = [...loads].flatMap(([load, simulated]) =>
     load.cells.map((cell): Prediction => {
-      const { predictedSeconds } = simulateCell(cell, transactions, costs);
+      const { predictedSeconds } = simulateCell(cell, simulated, costs);
       return { cell: nameOf(cell), load: load.name, seconds: predictedSeconds };
     }),
   );
   return { predictions, calibratedOn, costs };
 }
 
-async function calibrated(
+function calibrated(
   measured: Measured,
-  loads: ReadonlyMap<MeasuredLoad, SimulatedTransaction[]>,
-): Promise<{ costs: CostModel; calibratedOn: string | null }> {
+  loads: ReadonlyMap<MeasuredLoad, SimulatedLoad>,
+): { costs: CostModel; calibratedOn: string | null } {
   const defaults = { ...DEFAULT_COSTS, cores: measured.cores };
-  for (const [load, transactions] of loads) {
+  for (const [load, simulated] of loads) {
     const cell = load.cells.find((each) => nameOf(each) === CALIBRATED_ON.cell);
     if (load.name !== CALIBRATED_ON.load || cell === undefined || cell.runs.length === 0) continue;
-    const costs = await calibrateOnCell(defaults, cell.runs, async (candidate) =>
-      simulateCell(cell, transactions, candidate),
-    );
+    const costs = calibrateOnCell(defaults, cell.runs, (candidate) => simulateCell(cell, simulated, candidate));
     return { costs, calibratedOn: `${load.name} ${nameOf(cell)}` };
   }
   return { costs: defaults, calibratedOn: null };

@@ -12,6 +12,7 @@ import { LogSimulation } from "../../simulate/log-simulation.ts";
 import type { SimulateReport } from "../../simulate/report.ts";
 import { clearProgressLine, noteMixed, progressLine, rangeOf, readSchema } from "../log-reading.ts";
 import { checkOutputFile, writeOutputFile } from "../output-file.ts";
+import { withSchema } from "../../simulate/schema-costs.ts";
 import { renderSimulate, renderSimulateLine } from "../render/simulate.ts";
 import { Screen } from "../screen.ts";
 import { type GridFlags, gridOf, numberIn, readCosts } from "../simulate-options.ts";
@@ -139,8 +140,9 @@ async function simulateFiles(
   const withKeys = withKey.map(parseWithKey);
   for (const [index, { table }] of withKeys.entries()) named.add(table, `--with-key ${withKey[index]}`);
   const range = rangeOf(flags);
+  const schema = flags.schema === undefined ? undefined : await readSchema(flags.schema);
   const log = new LogTransactions({
-    schema: flags.schema === undefined ? undefined : await readSchema(flags.schema),
+    schema,
     withKeys,
     withoutTables: withoutTable,
   });
@@ -149,7 +151,7 @@ async function simulateFiles(
   const threads = new CellThreads({ onCell: () => onBytes(0) });
   const simulation = new LogSimulation({
     grid: gridOf(flags),
-    costs,
+    costs: withSchema(costs, schema),
     splitRowsMax,
     feedOf: (cells, costs) => threads.begin(cells, costs),
   });
