@@ -50,7 +50,15 @@ it("errors are of the prediction against the median, and the runs' own spread st
     [4, 0, -0.25],
     [1, 0, 0.5],
   ]);
-  expect(report.errors.abreast).toEqual({ cells: 2, median: 0.175, worst: 0.25, spreadMedian: 0.2, spreadMax: 0.4 });
+  expect(report.errors.abreast).toEqual({
+    cells: 2,
+    median: 0.175,
+    worst: 0.25,
+    medianOfFastest: 0.313,
+    worstOfFastest: 0.375,
+    spreadMedian: 0.2,
+    spreadMax: 0.4,
+  });
   expect(report.errors.abreastPacked).toMatchObject({ cells: 1, median: 0.5 });
   expect(report.errors.byLoad["hot"]).toEqual(report.errors.abreast);
   expect(formatPredict(report)).toContain("Costs calibrated on one cell, hot writeset-1,");

@@ -22,6 +22,9 @@ export interface Errors {
   cells: number;
   median: number | null;
   worst: number | null;
+  /** The same against the fastest run of each cell: on a machine that others use too, their disturbance only ever adds time. */
+  medianOfFastest: number | null;
+  worstOfFastest: number | null;
   /** The cells' own spread, for comparison: nobody can predict better than that. */
   spreadMedian: number;
   spreadMax: number;
@@ -103,11 +106,16 @@ function compareCell(
 
 function errorsOf(runs: readonly ComparedCell[]): Errors {
   const errors = runs.flatMap(({ error }) => (error === null ? [] : [Math.abs(error)]));
+  const ofFastest = runs.flatMap(({ predictedSeconds, secondsMin }) =>
+    predictedSeconds === null ? [] : [Math.abs(predictedSeconds - secondsMin) / secondsMin],
+  );
   const spreads = runs.map(({ spread }) => spread);
   return {
     cells: runs.length,
     median: errors.length === 0 ? null : round(median(errors), 3),
     worst: errors.length === 0 ? null : Math.max(...errors),
+    medianOfFastest: ofFastest.length === 0 ? null : round(median(ofFastest), 3),
+    worstOfFastest: ofFastest.length === 0 ? null : round(Math.max(...ofFastest), 3),
     spreadMedian: spreads.length === 0 ? 0 : round(median(spreads), 3),
     spreadMax: Math.max(0, ...spreads),
   };
@@ -184,14 +192,19 @@ function conclusions({ calibratedOn, errors, nativeOrder, runs }: PredictReport)
   if (calibratedOn !== null) {
     lines.push(`Costs calibrated on one cell, ${calibratedOn}, those of the server's own replica included.`);
   }
-  const tell = (what: string, { cells, median: middle, worst, spreadMedian, spreadMax }: Errors): void => {
+  const tell = (what: string, each: Errors): void => {
+    const { cells, median: middle, worst, medianOfFastest, worstOfFastest, spreadMedian, spreadMax } = each;
     if (cells === 0) return;
-    const error = middle === null ? "not predicted" : `error median ${percent(middle)}, worst ${percent(worst ?? 0)}`;
+    const error =
+      middle === null
+        ? "not predicted"
+        : `error median ${percent(middle)}, worst ${percent(worst ?? 0)} ` +
+          `(against the fastest run: ${percent(medianOfFastest ?? 0)}, ${percent(worstOfFastest ?? 0)})`;
     const spread = `the runs' own spread median ${percent(spreadMedian)}, largest ${percent(spreadMax)}`;
     lines.push(`${what}, ${cells} cells: ${error}; ${spread}.`);
   };
   tell("Abreast, one commit for each transaction", errors.abreast);
-  for (const [load, each] of Object.entries(errors.byLoad)) tell(`of them ${load}`, each);
+  for (const [load, ofLoad] of Object.entries(errors.byLoad)) tell(`of them ${load}`, ofLoad);
   tell("Abreast, packed", errors.abreastPacked);
   tell("The server's own replica", errors.native);
   for (const { load, measured, predicted, right } of nativeOrder) {
