@@ -3,8 +3,8 @@ import { ROWS } from "./scratch.ts";
 
 /** Row events for ScratchWorker, which know what is in the table: each changes the rows as those before it have left them. */
 
-export const NARROW_TEXT_BYTES = 120;
-export const WIDE_TEXT_BYTES = 2_000;
+const NARROW_TEXT_BYTES = 120;
+const WIDE_TEXT_BYTES = 2_000;
 
 const NARROW = "n".repeat(NARROW_TEXT_BYTES);
 const WIDE = "w".repeat(WIDE_TEXT_BYTES);

@@ -30,7 +30,7 @@ export interface SimulatedLoad {
   transactions: readonly SimulatedTransaction[];
 }
 
-export async function readLoad(load: MeasuredLoad): Promise<SimulatedLoad> {
+async function readLoad(load: MeasuredLoad): Promise<SimulatedLoad> {
   const schema = parseSchemaDump(await readFile(load.schemaFile, "utf8"));
   const writesets = new OfflineWritesets({ schema });
   const scheduler = new SchedulerTransactions();
@@ -49,7 +49,7 @@ export async function readLoad(load: MeasuredLoad): Promise<SimulatedLoad> {
   return { schema, transactions };
 }
 
-export function simulateCell(
+function simulateCell(
   { who, policy, workers, commitOrder, packTransactionsMax }: CellSettings,
   { schema, transactions }: SimulatedLoad,
   given: CostModel,
@@ -64,7 +64,7 @@ export function simulateCell(
 }
 
 /** The cell that costs are calibrated on: neither the simplest nor the fastest. */
-export const CALIBRATED_ON = { load: "uniform", cell: "writeset-4" } as const;
+const CALIBRATED_ON = { load: "uniform", cell: "writeset-4" } as const;
 
 /**
  * Predicts every cell from the binlogs of the loads alone. `costs`: of a calibration that was made elsewhere; without them the defaults are calibrated on one of the cells, which
