@@ -1,9 +1,9 @@
 // Rows per second of `abreast inspect --rows` and of @vlasky/zongji on the same binlog, of about 100 MB, which a server of our own writes first.
 // node bench/rows-against-zongji.mjs [MB]
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { prepare } from "../scripts/prepare.mjs";
@@ -22,6 +22,10 @@ const { startServer } = await import("../dist/sandbox/start.js");
 const { Session } = await import("../dist/wire/session.js");
 
 const say = (text) => process.stderr.write(`${text}\n`);
+if (!existsSync(path.join(here, "node_modules"))) {
+  say("fetching zongji (npm ci)");
+  execFileSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: here, stdio: ["ignore", "ignore", "inherit"] });
+}
 const server = await startServer({
   flavour: "mysql-9.7",
   options: ["--sync-binlog=0", "--innodb-flush-log-at-trx-commit=0", "--binlog-row-metadata=FULL"],
