@@ -19,7 +19,9 @@ test.each([
   [{ target: 3 }, "costs: target is no object"],
   [{ flushUs: "300" }, "costs: flushUs is no number of at least 0"],
   [{ flushUs: -1 }, "costs: flushUs is no number of at least 0"],
-  [{ cores: 0 }, "costs: cores is 0"],
+  [{ cores: 0 }, "costs: cores is less than 0.1"],
+  [{ flushUs: 1e308 }, "costs: flushUs is more than 1000000000"],
+  [{ cpuFactor: 1_001 }, "costs: cpuFactor is more than 1000"],
   [{ tables: { t: { insert: 1 } } }, "costs: tables.t.insert is unknown"],
   [[], "costs: the cost model is no object"],
 ])("%j is refused", (json, message) => {

@@ -191,10 +191,17 @@ function tablesOf(json: unknown = {}): CostModel["tables"] {
   return tables;
 }
 
+/** Beyond these a simulation would not end, or have no digits left for what is small: 1,000 seconds for a row, a core a thousand times as slow. */
+const NUMBER_MAX = 1e9;
+const CPU_FACTOR_MAX = 1_000;
+const CORES_MIN = 0.1;
+
 function numberOf(value: unknown, place: string): number {
   if (typeof value !== "number" || !Number.isFinite(value) || value < 0)
     throw wrong(place, "is no number of at least 0");
-  if (place === "cores" && value === 0) throw wrong(place, "is 0");
+  if (place === "cores" && value < CORES_MIN) throw wrong(place, `is less than ${CORES_MIN}`);
+  const max = place === "cpuFactor" ? CPU_FACTOR_MAX : NUMBER_MAX;
+  if (value > max) throw wrong(place, `is more than ${max}`);
   return value;
 }
 
