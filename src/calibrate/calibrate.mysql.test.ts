@@ -18,7 +18,8 @@ it.each(["mysql-9.7", "mysql-5.6"] as const)(
       const target = { ...server.address, user: "calibrator", password: "secret" };
       const costs = await calibrate({ target, cores: 3, ...QUIET });
       expect(costs.cores).toBe(3);
-      expect(costs.roundTripUs).toBeGreaterThan(0);
+      // What is small may come out as nothing on a busy machine; a run and its commit never do.
+      expect(costs.roundTripUs).toBeGreaterThanOrEqual(0);
       expect(costs.target.runUs + costs.target.commitUs + costs.flushUs).toBeGreaterThan(0);
       expect(await query(server, `SHOW DATABASES LIKE '${SCRATCH}'`)).toEqual([]);
     });
