@@ -1,3 +1,4 @@
+import { playBlocks } from "../../test/helpers/text-script.ts";
 import { Cell, type Moment } from "./cell.ts";
 import { type CostModel, DEFAULT_COSTS } from "./cost-model.ts";
 import { NativeCell } from "./native.ts";
@@ -45,19 +46,7 @@ const MOMENTS: Readonly<Record<Moment, string>> = {
  */
 export function playSimulation(script: string): string {
   const player = new Player();
-  return script
-    .trim()
-    .split(/\n{2,}/)
-    .map((block) => {
-      const lines = block.split("\n");
-      const end = lines.indexOf("----");
-      const commands = end < 0 ? lines : lines.slice(0, end);
-      if (commands.every((line) => line.startsWith("#"))) return commands.join("\n");
-      const answers = commands.filter((line) => !line.startsWith("#")).flatMap((line) => player.play(line));
-      return [...commands, "----", ...answers].join("\n");
-    })
-    .join("\n\n")
-    .concat("\n");
+  return playBlocks(script, (line) => player.play(line));
 }
 
 class Player {

@@ -1,3 +1,4 @@
+import { playBlocks } from "./text-script.ts";
 import type { Policy } from "../../src/schedule/policy.ts";
 import { POLICIES, POLICY_NAMES } from "../../src/schedule/policies/policies.ts";
 import { createScheduler, type SchedulerState, step } from "../../src/schedule/scheduler.ts";
@@ -33,19 +34,7 @@ function makePolicy(wanted: string, historySize: number): Policy {
  */
 export function playScript(script: string): string {
   const player = new Player();
-  return script
-    .trim()
-    .split(/\n{2,}/)
-    .map((block) => {
-      const lines = block.split("\n");
-      const end = lines.indexOf("----");
-      const commands = end < 0 ? lines : lines.slice(0, end);
-      if (commands.every((line) => line.startsWith("#"))) return commands.join("\n");
-      const answers = commands.filter((line) => !line.startsWith("#")).flatMap((line) => player.play(line));
-      return [...commands, "----", ...answers].join("\n");
-    })
-    .join("\n\n")
-    .concat("\n");
+  return playBlocks(script, (line) => player.play(line));
 }
 
 class Player {

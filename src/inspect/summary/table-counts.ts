@@ -1,18 +1,7 @@
 import type { TableReport } from "../report.ts";
 
 /** Changes of one table, by its name: several table ids of a log can be one table. Goes from one thread to another. */
-export interface TableCounts {
-  schema: string;
-  table: string;
-  inserts: number;
-  updates: number;
-  deletes: number;
-  transactions: number;
-  bytes: number;
-  savableBytes: number;
-  emptyUpdates: number;
-  keyFrom: TableReport["keyFrom"];
-  key: string[] | null;
+export interface TableCounts extends TableReport {
   insertedAgainInside: number;
   insertedAgainAcross: number;
   /** Number of the last transaction that changed it, so that each counts once. */
